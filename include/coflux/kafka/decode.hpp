@@ -79,9 +79,13 @@ struct decode {
 
     template <typename In, typename Key>
     using output = std::remove_cvref_t<typename decltype(detail::decode_result<F>())::type>;
+    template <typename In, typename Key>
+    struct check {
+        static constexpr bool ok = std::is_same_v<In, message>;
+        static void say() { static_assert(ok, "coflux: kafka::decode() stands behind a source of Kafka"); }
+    };
     template <typename In, typename Key, typename Next>
     [[nodiscard]] auto bind(Next next) const {
-        static_assert(std::is_same_v<In, message>, "coflux: kafka::decode() stands behind a source of Kafka");
         return detail::decode_operator<F, Next>(f, std::move(next));
     }
 };

@@ -113,14 +113,25 @@ private:
 };
 
 template <typename Aggregate, typename In>
-consteval void check_aggregate() {
-    static_assert(aggregate<Aggregate, In>,
-                  "coflux: an aggregate of these values has a type `state` that can be copied, add(state&, const T&), "
-                  "merge(state&, const state&) and result(const state&), all const: see stream::aggregate");
-    static_assert(storable<aggregate_state<Aggregate, In>>,
-                  "coflux: the state of an aggregate is stored in checkpoints: give it a member template <typename A> "
-                  "void fields(A& all) { all(a, b); }, or specialise stream::codec");
+[[nodiscard]] consteval bool has_storable_state() {
+    if constexpr (aggregate<Aggregate, In>) return storable<aggregate_state<Aggregate, In>>;
+    return true;
 }
+template <typename Aggregate, typename In>
+struct check_aggregate {
+
+    static constexpr bool ok = aggregate<Aggregate, In> && has_storable_state<Aggregate, In>();
+    static void say() {
+        static_assert(
+            aggregate<Aggregate, In>,
+            "coflux: an aggregate of these values has a type `state` that can be copied, add(state&, const T&), "
+            "merge(state&, const state&) and result(const state&), all const: see stream::aggregate");
+        static_assert(
+            has_storable_state<Aggregate, In>(),
+            "coflux: the state of an aggregate is stored in checkpoints: give it a member template <typename A> "
+            "void fields(A& all) { all(a, b); }, or specialise stream::codec");
+    }
+};
 
 /// What makes an aggregate a stage of its own: the result so far, with each value.
 template <typename Self>
@@ -129,9 +140,10 @@ struct aggregate_stage {
 
     template <typename In, typename Key>
     using output = keyed<Key, aggregate_result<Self, In>>;
+    template <typename In, typename Key>
+    using check = check_aggregate<Self, In>;
     template <typename In, typename Key, typename Next>
     [[nodiscard]] auto bind(Next next) const {
-        check_aggregate<Self, In>();
         return running_operator<Self, In, Key, Next>(static_cast<const Self&>(*this), std::move(next));
     }
 };
@@ -350,9 +362,10 @@ struct running {
 
     template <typename In, typename Key>
     using output = keyed<Key, aggregate_result<A, In>>;
+    template <typename In, typename Key>
+    using check = detail::check_aggregate<A, In>;
     template <typename In, typename Key, typename Next>
     [[nodiscard]] auto bind(Next next) const {
-        detail::check_aggregate<A, In>();
         return detail::running_operator<A, In, Key, Next>(of, std::move(next));
     }
 };

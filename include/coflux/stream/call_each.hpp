@@ -15,7 +15,7 @@ namespace coflux::stream {
 namespace detail {
 
 template <typename T>
-struct result_of_call;
+struct result_of_call {};
 template <typename T>
 struct result_of_call<call<T>> {
     using type = T;
@@ -25,6 +25,10 @@ struct result_of_call<call<T>> {
 struct no_call {
     template <typename In>
     using output = In;
+    template <typename In>
+    struct check {
+        static constexpr bool ok = true;
+    };
 };
 
 /// The region goes on with the slots of the one before.
@@ -58,6 +62,15 @@ struct call_each {
 
     template <typename In>
     using output = typename detail::result_of_call<std::invoke_result_t<F&, environment&, const In&>>::type;
+    template <typename In>
+    struct check {
+        static constexpr bool ok = requires { typename output<In>; };
+        static void say() {
+            static_assert(
+                ok, "coflux: the function of call_each() is f(environment&, const T&) for the flow's values T, and "
+                    "gives a coflux::call<U>; map(f) is for one that waits for nothing");
+        }
+    };
 };
 
 }  // namespace coflux::stream

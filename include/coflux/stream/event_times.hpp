@@ -140,6 +140,15 @@ struct event_times {
 
     template <typename In, typename Key>
     using output = In;
+    template <typename In, typename Key>
+    struct check {
+        static constexpr bool ok = requires(F& of, const In& value) { detail::event_time_of(std::invoke(of, value)); };
+        static void say() {
+            static_assert(ok,
+                          "coflux: the function of event_times() takes the flow's value as const T& or T, and gives a "
+                          "std::chrono::sys_time; a number says neither its unit nor its epoch");
+        }
+    };
     template <typename In, typename Key, typename Next>
     [[nodiscard]] auto bind(Next next) const {
         return detail::event_times_operator<F, Next>(f, std::move(next));

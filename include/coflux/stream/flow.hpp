@@ -102,15 +102,76 @@ consteval std::size_t behind_event_times() {
     return found;
 }
 
+/// What a flow is where a part of it does not fit: the sentence is said, and it takes whatever follows.
+struct wrong_flow {};
+template <typename Any>
+[[nodiscard]] wrong_flow operator|(wrong_flow, Any&&) {
+    return {};
+}
+template <typename Check>
+[[nodiscard]] wrong_flow refused() {
+    Check::say();
+    return {};
+}
+
+/// A type, as a value.
+template <typename T>
+struct of_type {
+    using type = T;
+};
+// The key of what stands behind no partitioner is the partition of the source.
+template <typename In, typename... Head>
+[[nodiscard]] constexpr auto end_of(of_type<In>, const std::tuple<Head...>*, const std::tuple<>*) {
+    return region_types<In, region<by_partition, no_call, Head...>>();
+}
+template <typename In, typename... Head, typename First, typename... Rest>
+[[nodiscard]] constexpr auto end_of(of_type<In>, const std::tuple<Head...>*, const std::tuple<First, Rest...>*) {
+    using head_output = typename output_type<In, no_key, std::tuple<Head...>>::type;
+    using here = region_types<head_output, First>;
+    if constexpr (sizeof...(Rest) == 0) {
+        return here();
+    } else {
+        return end_of(of_type<typename here::output>(), static_cast<const std::tuple<>*>(nullptr),
+                      static_cast<const std::tuple<Rest...>*>(nullptr));
+    }
+}
+/// The last region of an open flow: its `output` is what the next stage gets, its `key_type` is that of the region.
+template <typename Source, typename Head, typename Regions>
+using last_types = decltype(end_of(of_type<typename std::remove_reference_t<Source>::value_type>(),
+                                   static_cast<const Head*>(nullptr), static_cast<const Regions*>(nullptr)));
+
+template <typename Source>
+struct check_source {
+    static constexpr bool ok = source<Source>;
+    static void say() {
+        static_assert(
+            ok, "coflux: from() takes a stream::source, with read() and partition_name(): a std::vector goes into a "
+                "memory_source, a path into a line_source");
+    }
+};
+template <typename Sink, typename T>
+struct check_sink {
+    static constexpr bool ok = sink_of<Sink, T>;
+    static void say() {
+        static_assert(ok,
+                      "coflux: the sink does not take what the flow gives: it needs call<void> write(environment&, "
+                      "std::span<stream::record<T>>) for the T of the last stage, and call<void> flush(environment&)");
+    }
+};
+
 }  // namespace detail
 
 /// Begins a flow: `from(orders) | filter(is_large) | by_key(&order::customer) | count() | to(sink)`.
 ///
 /// Shapes: a `source`. One that has a name is used by reference, and outlives the run; a temporary is moved in.
 template <typename Source>
-    requires source<std::remove_reference_t<Source>>
 [[nodiscard]] auto from(Source&& s) {
-    return detail::open_flow<Source, std::tuple<>, std::tuple<>>{std::forward<Source>(s), {}, {}};
+    using check = detail::check_source<std::remove_reference_t<Source>>;
+    if constexpr (!check::ok) {
+        return detail::refused<check>();
+    } else {
+        return detail::open_flow<Source, std::tuple<>, std::tuple<>>{std::forward<Source>(s), {}, {}};
+    }
 }
 
 /// Ends a flow.
@@ -125,8 +186,13 @@ namespace detail {
 
 template <typename Source, typename... Head, stage S>
 [[nodiscard]] auto operator|(open_flow<Source, std::tuple<Head...>, std::tuple<>>&& f, S s) {
-    return open_flow<Source, std::tuple<Head..., S>, std::tuple<>>{
-        std::forward<Source>(f.from), std::tuple_cat(std::move(f.head), std::tuple<S>(std::move(s))), {}};
+    using before = last_types<Source, std::tuple<Head...>, std::tuple<>>;
+    if constexpr (!takes_values<S, typename before::output, typename before::key_type>()) {
+        return refused<typename S::template check<typename before::output, typename before::key_type>>();
+    } else {
+        return open_flow<Source, std::tuple<Head..., S>, std::tuple<>>{
+            std::forward<Source>(f.from), std::tuple_cat(std::move(f.head), std::tuple<S>(std::move(s))), {}};
+    }
 }
 template <typename Source, typename Head, typename... Regions, stage S>
     requires(sizeof...(Regions) != 0)
@@ -135,17 +201,29 @@ template <typename Source, typename Head, typename... Regions, stage S>
                   "coflux: event_times() stands before the first partitioner of a flow: watermarks are kept for each "
                   "partition of the source");
     constexpr std::size_t last = sizeof...(Regions) - 1;
-    auto regions = std::tuple_cat(part_of<0>(std::move(f.regions), std::make_index_sequence<last>()),
-                                  std::make_tuple(with_stage(std::get<last>(std::move(f.regions)), std::move(s))));
-    return open_flow<Source, Head, decltype(regions)>{std::forward<Source>(f.from), std::move(f.head),
-                                                      std::move(regions)};
+    using before = last_types<Source, Head, std::tuple<Regions...>>;
+    if constexpr (is_event_times<S>) {
+        return wrong_flow();
+    } else if constexpr (!takes_values<S, typename before::output, typename before::key_type>()) {
+        return refused<typename S::template check<typename before::output, typename before::key_type>>();
+    } else {
+        auto regions = std::tuple_cat(part_of<0>(std::move(f.regions), std::make_index_sequence<last>()),
+                                      std::make_tuple(with_stage(std::get<last>(std::move(f.regions)), std::move(s))));
+        return open_flow<Source, Head, decltype(regions)>{std::forward<Source>(f.from), std::move(f.head),
+                                                          std::move(regions)};
+    }
 }
 template <typename Source, typename Head, typename... Regions, typename P>
     requires is_partitioner<P>
 [[nodiscard]] auto operator|(open_flow<Source, Head, std::tuple<Regions...>>&& f, P by) {
-    return open_flow<Source, Head, std::tuple<Regions..., region<P, no_call>>>{
-        std::forward<Source>(f.from), std::move(f.head),
-        std::tuple_cat(std::move(f.regions), std::make_tuple(region<P, no_call>{std::move(by), {}, {}}))};
+    using check = check_partitioner<P, typename last_types<Source, Head, std::tuple<Regions...>>::output>;
+    if constexpr (!check::ok) {
+        return refused<check>();
+    } else {
+        return open_flow<Source, Head, std::tuple<Regions..., region<P, no_call>>>{
+            std::forward<Source>(f.from), std::move(f.head),
+            std::tuple_cat(std::move(f.regions), std::make_tuple(region<P, no_call>{std::move(by), {}, {}}))};
+    }
 }
 
 template <typename Region>
@@ -159,7 +237,10 @@ template <typename Source, typename Head, typename... Regions, typename F>
 [[nodiscard]] auto operator|(open_flow<Source, Head, std::tuple<Regions...>>&& f, call_each<F> c) {
     constexpr std::size_t last = sizeof...(Regions) - 1;
     using last_region = std::tuple_element_t<last, std::tuple<Regions...>>;
-    if constexpr (is_bare<last_region>) {
+    using input = typename last_types<Source, Head, std::tuple<Regions...>>::output;
+    if constexpr (!call_each<F>::template check<input>::ok) {
+        return refused<typename call_each<F>::template check<input>>();
+    } else if constexpr (is_bare<last_region>) {
         using by = decltype(last_region::by);
         using with_call = region<by, call_each<F>>;
         auto regions =
@@ -182,21 +263,46 @@ template <typename Source, typename Head, typename F>
 // Without a partitioner, what stands behind the event times runs by partition of the source.
 template <typename Source, typename... Head, typename Sink>
 [[nodiscard]] auto operator|(open_flow<Source, std::tuple<Head...>, std::tuple<>>&& f, ending<Sink> e) {
-    constexpr std::size_t first = behind_event_times<Head...>();
-    auto stages = part_of<first>(std::tuple<Head...>(f.head), std::make_index_sequence<sizeof...(Head) - first>());
-    auto head = part_of<0>(std::move(f.head), std::make_index_sequence<first>());
-    auto apply = [](auto&&... each) {
-        return region<by_partition, no_call, std::remove_cvref_t<decltype(each)>...>{{}, {}, {std::move(each)...}};
-    };
-    auto regions = std::make_tuple(std::apply(apply, std::move(stages)));
-    return whole_flow<Source, decltype(head), decltype(regions), Sink>{std::forward<Source>(f.from), std::move(head),
-                                                                       std::move(regions), std::forward<Sink>(e.sink)};
+    using output = typename last_types<Source, std::tuple<Head...>, std::tuple<>>::output;
+    if constexpr (!check_sink<std::remove_reference_t<Sink>, output>::ok) {
+        return refused<check_sink<std::remove_reference_t<Sink>, output>>();
+    } else {
+        constexpr std::size_t first = behind_event_times<Head...>();
+        auto stages = part_of<first>(std::tuple<Head...>(f.head), std::make_index_sequence<sizeof...(Head) - first>());
+        auto head = part_of<0>(std::move(f.head), std::make_index_sequence<first>());
+        auto apply = [](auto&&... each) {
+            return region<by_partition, no_call, std::remove_cvref_t<decltype(each)>...>{{}, {}, {std::move(each)...}};
+        };
+        auto regions = std::make_tuple(std::apply(apply, std::move(stages)));
+        return whole_flow<Source, decltype(head), decltype(regions), Sink>{
+            std::forward<Source>(f.from), std::move(head), std::move(regions), std::forward<Sink>(e.sink)};
+    }
 }
 template <typename Source, typename Head, typename... Regions, typename Sink>
     requires(sizeof...(Regions) != 0)
 [[nodiscard]] auto operator|(open_flow<Source, Head, std::tuple<Regions...>>&& f, ending<Sink> e) {
-    return whole_flow<Source, Head, std::tuple<Regions...>, Sink>{std::forward<Source>(f.from), std::move(f.head),
-                                                                  std::move(f.regions), std::forward<Sink>(e.sink)};
+    using output = typename last_types<Source, Head, std::tuple<Regions...>>::output;
+    if constexpr (!check_sink<std::remove_reference_t<Sink>, output>::ok) {
+        return refused<check_sink<std::remove_reference_t<Sink>, output>>();
+    } else {
+        return whole_flow<Source, Head, std::tuple<Regions...>, Sink>{std::forward<Source>(f.from), std::move(f.head),
+                                                                      std::move(f.regions), std::forward<Sink>(e.sink)};
+    }
+}
+
+template <typename S>
+inline constexpr bool is_step = stage<S> || is_partitioner<S>;
+template <typename F>
+inline constexpr bool is_step<call_each<F>> = true;
+template <typename Sink>
+inline constexpr bool is_step<ending<Sink>> = true;
+template <typename Source, typename Head, typename Regions, typename Any>
+    requires(!is_step<Any>)
+[[nodiscard]] wrong_flow operator|(open_flow<Source, Head, Regions>&&, Any) {
+    static_assert(is_step<Any>,
+                  "coflux: a flow goes through stages: map(f), filter(f), tap(f) or flat_map<U>(f) say what a function "
+                  "does, and to(sink) ends the flow");
+    return {};
 }
 
 }  // namespace detail

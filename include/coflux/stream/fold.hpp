@@ -56,11 +56,22 @@ struct fold_stage {
 
     template <typename In, typename Key>
     using output = U;
+    template <typename In, typename Key>
+    struct check {
+        static constexpr bool takes = std::is_invocable_v<F&, State&, const In&, const detail::any_emit<U>&>;
+        static constexpr bool ok = takes && storable<State>;
+        static void say() {
+            static_assert(
+                takes, "coflux: the function of fold<State, U>() takes State&, the flow's value as const T& or T, and "
+                       "then `const auto& emit`, which it calls with each output U");
+            static_assert(
+                storable<State>,
+                "coflux: the state of a fold() is stored in checkpoints: give it a member template <typename A> "
+                "void fields(A& all) { all(a, b); }, or specialise stream::codec");
+        }
+    };
     template <typename In, typename Key, typename Next>
     [[nodiscard]] auto bind(Next next) const {
-        static_assert(storable<State>,
-                      "coflux: the state of a fold() is stored in checkpoints: give it a member template <typename A> "
-                      "void fields(A& all) { all(a, b); }, or specialise stream::codec");
         return detail::fold_operator<State, U, F, Key, Next>(f, std::move(next));
     }
 };

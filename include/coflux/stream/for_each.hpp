@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <span>
+#include <type_traits>
 #include <utility>
 
 #include <coflux/core/call.hpp>
@@ -23,6 +24,7 @@ public:
     explicit for_each(F f) : f_(std::move(f)) {}
 
     template <typename T>
+        requires std::is_invocable_v<F&, const T&>
     [[nodiscard]] call<void> write(environment&, std::span<record<T>> records) {
         for (const record<T>& each : records) std::invoke(f_, std::as_const(each.value));
         co_return;

@@ -90,11 +90,23 @@ inline constexpr bool is_two_of = false;
 template <typename L, typename R>
 inline constexpr bool is_two_of<std::variant<L, R>> = true;
 
+template <typename V>
+struct two_of {
+    using left = V;
+    using right = V;
+};
+template <typename L, typename R>
+struct two_of<std::variant<L, R>> {
+    using left = L;
+    using right = R;
+};
 template <typename In>
-consteval void check_two() {
-    static_assert(is_two_of<In>,
-                  "coflux: a join takes a std::variant of its left and its right values: merge(a, b) gives it");
-}
+struct check_two {
+    static constexpr bool ok = is_two_of<In>;
+    static void say() {
+        static_assert(ok, "coflux: a join takes a std::variant of its left and its right values: merge(a, b) gives it");
+    }
+};
 
 [[noreturn]] void refuse_more(const char* limit, std::size_t most);
 
@@ -275,12 +287,25 @@ struct join_stage {
     template <typename In, typename Key>
     using output = std::remove_cvref_t<
         std::invoke_result_t<F&, const std::variant_alternative_t<0, In>&, const std::variant_alternative_t<1, In>&>>;
+    template <typename In, typename Key>
+    struct check : check_two<In> {
+        using left = typename two_of<In>::left;
+        using right = typename two_of<In>::right;
+        static constexpr bool takes = std::is_invocable_v<F&, const left&, const right&>;
+        static constexpr bool is_kept = storable<left> && storable<right>;
+        static constexpr bool ok = is_two_of<In> && takes && is_kept;
+        static void say() {
+            check_two<In>::say();
+            static_assert(!is_two_of<In> || takes,
+                          "coflux: the function of a join() takes a left and a right value, each as const T& or T");
+            static_assert(
+                !is_two_of<In> || is_kept,
+                "coflux: a join keeps values, and stores them in checkpoints: give both types a member template "
+                "<typename A> void fields(A& all) { all(a, b); }, or specialise stream::codec");
+        }
+    };
     template <typename In, typename Key, typename Next>
     [[nodiscard]] auto bind(Next next) const {
-        check_two<In>();
-        static_assert(storable<std::variant_alternative_t<0, In>> && storable<std::variant_alternative_t<1, In>>,
-                      "coflux: a join keeps values, and stores them in checkpoints: give both types a member template "
-                      "<typename A> void fields(A& all) { all(a, b); }, or specialise stream::codec");
         return join_operator<In, Key, Partners, F, Next>(partners, f, limits, std::move(next));
     }
 };
@@ -347,12 +372,24 @@ struct table_stage {
     template <typename In, typename Key>
     using output =
         std::remove_cvref_t<std::invoke_result_t<F&, const std::variant_alternative_t<0, In>&, const row<In>*>>;
+    template <typename In, typename Key>
+    struct check : check_two<In> {
+        using row = typename row_of<typename two_of<In>::right>::type;
+        static constexpr bool takes = std::is_invocable_v<F&, const typename two_of<In>::left&, const row*>;
+        static constexpr bool ok = is_two_of<In> && takes && storable<row>;
+        static void say() {
+            check_two<In>::say();
+            static_assert(
+                !is_two_of<In> || takes,
+                "coflux: the function of join_table() takes a left value as const T& or T, and its row as const "
+                "R*, which is nullptr where there is none");
+            static_assert(!is_two_of<In> || storable<row>,
+                          "coflux: the rows of a join_table() are stored in checkpoints: give them a member template "
+                          "<typename A> void fields(A& all) { all(a, b); }, or specialise stream::codec");
+        }
+    };
     template <typename In, typename Key, typename Next>
     [[nodiscard]] auto bind(Next next) const {
-        check_two<In>();
-        static_assert(storable<row<In>>,
-                      "coflux: the rows of a join_table() are stored in checkpoints: give them a member template "
-                      "<typename A> void fields(A& all) { all(a, b); }, or specialise stream::codec");
         return table_operator<In, Key, F, Next>(f, std::move(next));
     }
 };

@@ -118,14 +118,34 @@ constexpr std::uint32_t slot_of(std::uint64_t hash, std::uint32_t slots) noexcep
 template <typename P, typename T>
 struct routing;
 
+/// Whether a partitioner takes values of `T`.
+template <typename P, typename T>
+struct check_partitioner {
+    static constexpr bool ok = true;
+};
+template <typename F, typename T>
+struct check_key {
+    static constexpr bool takes = std::is_invocable_v<const F&, const T&>;
+    static constexpr bool is_key = [] {
+        if constexpr (takes) return key<std::remove_cvref_t<std::invoke_result_t<const F&, const T&>>>;
+        return true;
+    }();
+    static constexpr bool ok = takes && is_key;
+    static void say() {
+        static_assert(takes,
+                      "coflux: the function of by_key() takes the flow's value as const T& or T, and gives its key");
+        static_assert(is_key,
+                      "coflux: by_key() needs a key that has a hash and can be compared: a number, a string, a pair or "
+                      "tuple of those, or a type with hash_of_key()");
+    }
+};
+template <typename F, typename T>
+struct check_partitioner<by_key<F>, T> : check_key<F, T> {};
+
 template <typename F, typename T>
 struct routing<by_key<F>, T> {
     using given = std::invoke_result_t<const F&, const T&>;
     using key_type = std::remove_cvref_t<given>;
-    static_assert(
-        key<key_type>,
-        "coflux: by_key() needs a key that has a hash and can be compared: a number, a string, a pair or tuple of "
-        "those, or a type with hash_of_key()");
     static constexpr bool one_worker = false;
     static constexpr bool is_stateful = true;
 

@@ -59,10 +59,18 @@ struct parse {
 
     template <typename In, typename Key>
     using output = std::remove_cvref_t<std::invoke_result_t<F&, std::string_view>>;
+    template <typename In, typename Key>
+    struct check {
+        static constexpr bool has_text = std::is_same_v<In, text_line> || std::is_same_v<In, std::string>;
+        static constexpr bool takes = std::is_invocable_v<F&, std::string_view>;
+        static constexpr bool ok = has_text && takes;
+        static void say() {
+            static_assert(has_text, "coflux: parse() stands behind what gives a stream::text_line or a std::string");
+            static_assert(takes, "coflux: the function of parse() takes a std::string_view, and gives a value");
+        }
+    };
     template <typename In, typename Key, typename Next>
     [[nodiscard]] auto bind(Next next) const {
-        static_assert(std::is_same_v<In, text_line> || std::is_same_v<In, std::string>,
-                      "coflux: parse() stands behind what gives a stream::text_line or a std::string");
         return detail::parse_operator<F, Next>(f, std::move(next));
     }
 };

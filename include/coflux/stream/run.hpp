@@ -88,17 +88,10 @@ class job_run {
     using writer_type = writer<output, source_type, sink_type, Job>;
     using reader_type = reader<source_type, head_type, typename by_of_region<0, regions_type>::type, Job>;
 
-    static_assert(sink_of<sink_type, output>,
-                  "coflux: the sink does not take what the flow gives: it needs call<void> write(environment&, "
-                  "std::span<stream::record<T>>) for the T of the last stage, and call<void> flush(environment&)");
     static_assert(
         !rebalanced_source<source_type> || !all::have_state,
         "coflux: the partitions of this source may go to another process, and the state of the stages would stay: "
         "let the job have its partitions for itself, or let the stages have no state");
-    static_assert(!has_store || state_store<std::unwrap_reference_t<decltype(Job::state)>>,
-                  "coflux: job::state is no store of checkpoints: it needs call<void> store(environment&, const "
-                  "stream::checkpoint&) and call<std::optional<stream::checkpoint>> load(environment&, const "
-                  "stream::positions*)");
     static_assert(!is_exact || transactional_sink<sink_type>,
                   "coflux: exactly_once needs a sink with transactions: begin(), commit(positions), abort() and "
                   "committed(); this one has none");
@@ -295,6 +288,32 @@ private:
     std::unique_ptr<typename reader_type::outlet_type> first_;
 };
 
+template <typename Job>
+struct check_job;
+template <typename Delivery, typename OnError, typename Store>
+struct check_job<job<Delivery, OnError, Store>> {
+    static constexpr bool delivers =
+        std::is_same_v<Delivery, at_least_once_t> || std::is_same_v<Delivery, exactly_once_t>;
+    static constexpr bool decides =
+        !has_dead_letters<OnError> || requires(OnError& on_error, environment& here, dead_letter letter) {
+            on_error.put(here, std::move(letter));
+            on_error.flush(here);
+        };
+    static constexpr bool stores = std::is_same_v<Store, no_store> || state_store<std::unwrap_reference_t<Store>>;
+    static constexpr bool ok = delivers && decides && stores;
+    static void say() {
+        static_assert(delivers, "coflux: job::delivery is stream::at_least_once or stream::exactly_once");
+        static_assert(
+            decides,
+            "coflux: job::on_error is stream::fail_job{}, stream::skip_record{} or stream::dead_letters(sink), "
+            "and no function: a job must know whether it goes on");
+        static_assert(stores,
+                      "coflux: job::state is no store of checkpoints: it needs call<void> store(environment&, const "
+                      "stream::checkpoint&) and call<std::optional<stream::checkpoint>> load(environment&, const "
+                      "stream::positions*)");
+    }
+};
+
 /// A run lets its control know that it has begun, and that it has ended.
 class told_run {
 public:
@@ -337,7 +356,20 @@ call<job_report> run_flow(environment&, Flow f, Job j) {
 template <typename Source, typename Head, typename Regions, typename Sink, typename Job = job<>>
 [[nodiscard("a job that is not awaited never begins: co_await it")]] call<job_report>
 run(environment& here, detail::whole_flow<Source, Head, Regions, Sink> flow, Job options = {}) {
-    return detail::run_flow(here, std::move(flow), std::move(options));
+    if constexpr (detail::check_job<Job>::ok) {
+        return detail::run_flow(here, std::move(flow), std::move(options));
+    } else {
+        detail::check_job<Job>::say();
+    }
 }
+
+/// Says what is missing.
+template <typename Source, typename Head, typename Regions, typename Job = job<>>
+[[nodiscard]] call<job_report> run(environment&, detail::open_flow<Source, Head, Regions>, Job = {}) {
+    static_assert(!std::is_same_v<Job, Job>, "coflux: the flow has no sink: end it with | stream::to(sink)");
+}
+/// The flow has said what is wrong.
+template <typename Job = job<>>
+[[nodiscard]] call<job_report> run(environment&, detail::wrong_flow, Job = {});
 
 }  // namespace coflux::stream

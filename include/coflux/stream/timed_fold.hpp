@@ -80,7 +80,7 @@ public:
         std::optional<key_timer> timer;
         timed& state = of_.add_to(key, [&](timed& s) {
             timer.emplace(at.time, s.when);
-            std::invoke(on_value_, s.of, value, *timer, emit);
+            std::invoke(on_value_, s.of, std::as_const(value), *timer, emit);
         });
         at.touched = true;
         keep(key, state, *timer);
@@ -186,11 +186,24 @@ struct timed_fold_stage {
 
     template <typename In, typename Key>
     using output = U;
+    template <typename In, typename Key>
+    struct check {
+        using emit = const detail::any_emit<U>&;
+        static constexpr bool takes = std::is_invocable_v<OnValue&, State&, const In&, key_timer&, emit> &&
+                                      std::is_invocable_v<OnTimer&, State&, key_timer&, emit>;
+        static constexpr bool ok = takes && storable<State>;
+        static void say() {
+            static_assert(
+                takes,
+                "coflux: the functions of timed_fold<State, U>() are on_value(State&, const T&, key_timer&, const "
+                "auto& emit) for the flow's values T, and on_timer(State&, key_timer&, const auto& emit)");
+            static_assert(storable<State>,
+                          "coflux: the state of a timed_fold() is stored in checkpoints: give it a member template "
+                          "<typename A> void fields(A& all) { all(a, b); }, or specialise stream::codec");
+        }
+    };
     template <typename In, typename Key, typename Next>
     [[nodiscard]] auto bind(Next next) const {
-        static_assert(storable<State>,
-                      "coflux: the state of a timed_fold() is stored in checkpoints: give it a member template "
-                      "<typename A> void fields(A& all) { all(a, b); }, or specialise stream::codec");
         return detail::timed_fold_operator<State, U, OnValue, OnTimer, Key, Next>(on_value, on_timer, std::move(next));
     }
 };

@@ -52,6 +52,18 @@ private:
     [[no_unique_address]] F f_;
 };
 
+/// What `F` gives for a const In&, where it takes one.
+template <bool Takes, typename F, typename In>
+struct result_if_taken {
+    using type = In;
+};
+template <typename F, typename In>
+struct result_if_taken<true, F, In> {
+    using type = std::invoke_result_t<F&, const In&>;
+};
+template <bool Takes, typename F, typename In>
+using result_if = typename result_if_taken<Takes, F, In>::type;
+
 template <typename U, typename F, typename Next>
 class flat_map_operator : public stage_operator<Next> {
 public:
@@ -66,16 +78,6 @@ private:
     [[no_unique_address]] F f_;
 };
 
-/// The result of a stage's function.
-template <typename F, typename... Args>
-struct stage_result {
-    static_assert(
-        std::is_invocable_v<F&, Args...>,
-        "coflux: the function of map() takes the flow's value as const T& or T: it changes no record, because "
-        "one whose later stage throws is tried again as it was");
-    using type = std::invoke_result_t<F&, Args...>;
-};
-
 }  // namespace detail
 
 /// `map(f)`: each value becomes `f(value)`.
@@ -88,7 +90,21 @@ struct map {
     explicit map(F g) : f(std::move(g)) {}
 
     template <typename In, typename Key>
-    using output = std::remove_cvref_t<typename detail::stage_result<F, const In&>::type>;
+    using output = std::remove_cvref_t<std::invoke_result_t<F&, const In&>>;
+    template <typename In, typename Key>
+    struct check {
+        static constexpr bool takes = std::is_invocable_v<F&, const In&>;
+        static constexpr bool gives_nothing = std::is_void_v<detail::result_if<takes, F, In>>;
+        static constexpr bool ok = takes && !gives_nothing;
+        static void say() {
+            static_assert(
+                takes, "coflux: the function of map() takes the flow's value as const T& or T: it changes no record, "
+                       "because one whose later stage throws is tried again as it was");
+            static_assert(
+                !takes || !gives_nothing,
+                "coflux: the function of map() gives the value that goes on; tap(f) is for one that gives none");
+        }
+    };
     template <typename In, typename Key, typename Next>
     [[nodiscard]] auto bind(Next next) const {
         return detail::map_operator<F, Next>(f, std::move(next));
@@ -104,6 +120,15 @@ struct filter {
 
     template <typename In, typename Key>
     using output = In;
+    template <typename In, typename Key>
+    struct check {
+        static constexpr bool ok = std::is_invocable_r_v<bool, F&, const In&>;
+        static void say() {
+            static_assert(ok,
+                          "coflux: the function of filter() takes the flow's value as const T& or T, and gives a bool: "
+                          "whether the value goes on");
+        }
+    };
     template <typename In, typename Key, typename Next>
     [[nodiscard]] auto bind(Next next) const {
         return detail::filter_operator<F, Next>(f, std::move(next));
@@ -119,6 +144,13 @@ struct tap {
 
     template <typename In, typename Key>
     using output = In;
+    template <typename In, typename Key>
+    struct check {
+        static constexpr bool ok = std::is_invocable_v<F&, const In&>;
+        static void say() {
+            static_assert(ok, "coflux: the function of tap() takes the flow's value as const T& or T");
+        }
+    };
     template <typename In, typename Key, typename Next>
     [[nodiscard]] auto bind(Next next) const {
         return detail::tap_operator<F, Next>(f, std::move(next));
@@ -133,6 +165,14 @@ struct flat_map_stage {
 
     template <typename In, typename Key>
     using output = U;
+    template <typename In, typename Key>
+    struct check {
+        static constexpr bool ok = std::is_invocable_v<F&, const In&, const detail::any_emit<U>&>;
+        static void say() {
+            static_assert(ok, "coflux: the function of flat_map<U>() takes the flow's value as const T& or T, and then "
+                              "`const auto& emit`, which it calls with each output U");
+        }
+    };
     template <typename In, typename Key, typename Next>
     [[nodiscard]] auto bind(Next next) const {
         return detail::flat_map_operator<U, F, Next>(f, std::move(next));

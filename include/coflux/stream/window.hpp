@@ -55,9 +55,10 @@ struct window_stage {
 
     template <typename In, typename Key>
     using output = window_output<In, Key, aggregate_result<Aggregate, In>, decltype(Options::late)>;
+    template <typename In, typename Key>
+    using check = check_aggregate<Aggregate, In>;
     template <typename In, typename Key, typename Next>
     [[nodiscard]] auto bind(Next next) const {
-        check_aggregate<Aggregate, In>();
         return spec.template bind<Aggregate, In, Key>(of, options, std::move(next));
     }
 };

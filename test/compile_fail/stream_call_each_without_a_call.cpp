@@ -1,0 +1,21 @@
+// expect: coflux: the function of call_each() is f(environment&, const T&) for the flow's values T
+#include <vector>
+
+#include <coflux/coflux.hpp>
+#include <coflux/stream/stream.hpp>
+
+coflux::task<void, coflux::noop_executor> root(coflux::environment&) {
+    auto& here = co_await coflux::context();
+    coflux::stream::memory_source numbers(std::vector<int>{1, 2});
+    coflux::stream::memory_sink<int> sink;
+#ifdef COFLUX_GOOD
+    co_await coflux::stream::run(
+        here, coflux::stream::from(numbers) |
+                  coflux::stream::call_each([](coflux::environment&, int n) -> coflux::call<int> { co_return n; }) |
+                  coflux::stream::to(sink));
+#else
+    co_await coflux::stream::run(here, coflux::stream::from(numbers) |
+                                           coflux::stream::call_each([](coflux::environment&, int n) { return n; }) |
+                                           coflux::stream::to(sink));
+#endif
+}

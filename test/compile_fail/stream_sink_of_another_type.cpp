@@ -1,0 +1,18 @@
+// expect: coflux: the sink does not take what the flow gives
+#include <vector>
+
+#include <coflux/coflux.hpp>
+#include <coflux/stream/stream.hpp>
+
+coflux::task<void, coflux::noop_executor> root(coflux::environment&) {
+    auto& here = co_await coflux::context();
+    coflux::stream::memory_source numbers(std::vector<int>{1, 2});
+    coflux::stream::memory_sink<int> sink;
+#ifdef COFLUX_GOOD
+    co_await coflux::stream::run(here, coflux::stream::from(numbers) | coflux::stream::to(sink));
+#else
+    co_await coflux::stream::run(here, coflux::stream::from(numbers) | coflux::stream::map([](int n) {
+                                           return std::vector<int>{n};
+                                       }) | coflux::stream::to(sink));
+#endif
+}
