@@ -122,6 +122,13 @@ public:
             settings.emplace_back("transactional.id", pass);
         }
         client_ = make_rdkafka(RD_KAFKA_PRODUCER, work.broker, settings);
+        // A topic whose partitions are not known when its first message comes is asked for again a second later.
+        rd_kafka_topic_t* const to = rd_kafka_topic_new(client_.get(), topic_.c_str(), nullptr);
+        const rd_kafka_metadata_t* found = nullptr;
+        const rd_kafka_resp_err_t code = rd_kafka_metadata(client_.get(), 0, to, &found, 10'000);
+        rd_kafka_topic_destroy(to);
+        require(code, "reach the broker");
+        rd_kafka_metadata_destroy(found);
     }
 
     void write(const kafka_bytes& m) {
