@@ -122,7 +122,7 @@ struct of_type {
 // The key of what stands behind no partitioner is the partition of the source.
 template <typename In, typename... Head>
 [[nodiscard]] constexpr auto end_of(of_type<In>, const std::tuple<Head...>*, const std::tuple<>*) {
-    return region_types<In, region<by_partition, no_call, Head...>>();
+    return region_types<In, region<unnamed, no_call, Head...>>();
 }
 template <typename In, typename... Head, typename First, typename... Rest>
 [[nodiscard]] constexpr auto end_of(of_type<In>, const std::tuple<Head...>*, const std::tuple<First, Rest...>*) {
@@ -139,6 +139,17 @@ template <typename In, typename... Head, typename First, typename... Rest>
 template <typename Source, typename Head, typename Regions>
 using last_types = decltype(end_of(of_type<typename std::remove_reference_t<Source>::value_type>(),
                                    static_cast<const Head*>(nullptr), static_cast<const Regions*>(nullptr)));
+
+/// Whether a stage can stand behind a partitioner.
+template <typename S, typename P>
+struct check_place {
+    static constexpr bool ok = !requires { requires S::pairs_by_key; } || !std::is_base_of_v<by_partition, P>;
+    static void say() {
+        static_assert(ok,
+                      "coflux: a join by partition finds no pair, because two sources have no partition in common: put "
+                      "by_key(f) or to_one() before it");
+    }
+};
 
 template <typename Source>
 struct check_source {
@@ -187,7 +198,9 @@ namespace detail {
 template <typename Source, typename... Head, stage S>
 [[nodiscard]] auto operator|(open_flow<Source, std::tuple<Head...>, std::tuple<>>&& f, S s) {
     using before = last_types<Source, std::tuple<Head...>, std::tuple<>>;
-    if constexpr (!takes_values<S, typename before::output, typename before::key_type>()) {
+    if constexpr (!check_place<S, unnamed>::ok) {
+        return refused<check_place<S, unnamed>>();
+    } else if constexpr (!takes_values<S, typename before::output, typename before::key_type>()) {
         return refused<typename S::template check<typename before::output, typename before::key_type>>();
     } else {
         return open_flow<Source, std::tuple<Head..., S>, std::tuple<>>{
@@ -204,6 +217,8 @@ template <typename Source, typename Head, typename... Regions, stage S>
     using before = last_types<Source, Head, std::tuple<Regions...>>;
     if constexpr (is_event_times<S>) {
         return wrong_flow();
+    } else if constexpr (!check_place<S, typename before::partitioner>::ok) {
+        return refused<check_place<S, typename before::partitioner>>();
     } else if constexpr (!takes_values<S, typename before::output, typename before::key_type>()) {
         return refused<typename S::template check<typename before::output, typename before::key_type>>();
     } else {
@@ -257,7 +272,7 @@ template <typename Source, typename Head, typename... Regions, typename F>
 }
 template <typename Source, typename Head, typename F>
 [[nodiscard]] auto operator|(open_flow<Source, Head, std::tuple<>>&& f, call_each<F> c) {
-    return std::move(f) | by_partition() | std::move(c);
+    return std::move(f) | unnamed() | std::move(c);
 }
 
 // Without a partitioner, what stands behind the event times runs by partition of the source.
@@ -271,7 +286,7 @@ template <typename Source, typename... Head, typename Sink>
         auto stages = part_of<first>(std::tuple<Head...>(f.head), std::make_index_sequence<sizeof...(Head) - first>());
         auto head = part_of<0>(std::move(f.head), std::make_index_sequence<first>());
         auto apply = [](auto&&... each) {
-            return region<by_partition, no_call, std::remove_cvref_t<decltype(each)>...>{{}, {}, {std::move(each)...}};
+            return region<unnamed, no_call, std::remove_cvref_t<decltype(each)>...>{{}, {}, {std::move(each)...}};
         };
         auto regions = std::make_tuple(std::apply(apply, std::move(stages)));
         return whole_flow<Source, decltype(head), decltype(regions), Sink>{

@@ -280,6 +280,7 @@ private:
 template <typename Partners, typename F>
 struct join_stage {
     using stage_type = join_stage;
+    static constexpr bool pairs_by_key = true;
     Partners partners;
     F f;
     join_limits limits;
@@ -365,6 +366,7 @@ private:
 template <typename F>
 struct table_stage {
     using stage_type = table_stage;
+    static constexpr bool pairs_by_key = true;
     F f;
 
     template <typename In>

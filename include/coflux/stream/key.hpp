@@ -1,10 +1,11 @@
-// by_key, by_partition, round_robin, to_one: which records meet in one place.
+// by_key, by_key_of_source, by_number, by_partition, round_robin, sticky, to_one: which records meet in one place.
 #pragma once
 
 #include <chrono>
 #include <concepts>
 #include <cstdint>
 #include <functional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -100,10 +101,38 @@ struct by_key {
     F of;
     explicit by_key(F f) : of(std::move(f)) {}
 };
-/// Records of a partition of the source go to the same worker, in order.
+/// The same for a source whose partitions are by that key already, as those of a topic that is written by it: records
+/// stay with the worker of their partition, and their keys are not hashed. What stands behind it has a state for each
+/// key of each partition.
+///
+/// Pre: all records of a key are in one partition; one that is in two has two states.
+template <typename F>
+struct by_key_of_source {
+    F of;
+    explicit by_key_of_source(F f) : of(std::move(f)) {}
+};
+/// Records with the same number go to the same worker, in order: `f(value) % job::slots` is their slot. For a spread
+/// that is known better than a hash knows it. What stands behind it has a state for each number.
+///
+/// Shapes: `f` gives an unsigned integer.
+template <typename F>
+struct by_number {
+    F of;
+    explicit by_number(F f) : of(std::move(f)) {}
+};
+/// Records of a partition of the source go to the same worker, in order. A flow that names no partitioner has it.
 struct by_partition {};
 /// Each record goes to the next worker: nothing is in order, and nothing behind it can have a state for a key.
 struct round_robin {};
+/// The same for `in_a_row` records each: fuller batches, and fewer of them.
+///
+/// Errors: std::invalid_argument for 0.
+struct sticky {
+    std::uint32_t in_a_row;
+    explicit sticky(std::uint32_t n = 100) : in_a_row(n) {
+        if (n == 0) throw std::invalid_argument("coflux: sticky(0) gives no worker a record");
+    }
+};
 /// All records go to one worker, in the order of each producer: for what needs all of them.
 struct to_one {};
 
@@ -154,6 +183,42 @@ struct routing<by_key<F>, T> {
         return slot_of(key_hash()(std::invoke(by.of, r.value)), slots);
     }
 };
+template <typename F, typename T>
+struct check_partitioner<by_key_of_source<F>, T> : check_key<F, T> {};
+template <typename F, typename T>
+struct check_partitioner<by_number<F>, T> {
+    static constexpr bool ok = [] {
+        if constexpr (std::is_invocable_v<const F&, const T&>)
+            return std::unsigned_integral<std::remove_cvref_t<std::invoke_result_t<const F&, const T&>>>;
+        return false;
+    }();
+    static void say() {
+        static_assert(ok, "coflux: the function of by_number() takes the flow's value as const T& or T, and gives an "
+                          "unsigned number; by_key() is for other keys");
+    }
+};
+template <typename F, typename T>
+struct routing<by_key_of_source<F>, T> {
+    using key_type = std::remove_cvref_t<std::invoke_result_t<const F&, const T&>>;
+    static constexpr bool one_worker = false;
+    static constexpr bool is_stateful = true;
+    static decltype(auto) key_of(const by_key_of_source<F>& by, const record<T>& r) {
+        return std::invoke(by.of, r.value);
+    }
+    static std::uint32_t slot(const by_key_of_source<F>&, const record<T>& r, std::uint32_t slots, std::uint32_t&) {
+        return r.partition % slots;
+    }
+};
+template <typename F, typename T>
+struct routing<by_number<F>, T> {
+    using key_type = std::remove_cvref_t<std::invoke_result_t<const F&, const T&>>;
+    static constexpr bool one_worker = false;
+    static constexpr bool is_stateful = true;
+    static decltype(auto) key_of(const by_number<F>& by, const record<T>& r) { return std::invoke(by.of, r.value); }
+    static std::uint32_t slot(const by_number<F>& by, const record<T>& r, std::uint32_t slots, std::uint32_t&) {
+        return static_cast<std::uint32_t>(std::invoke(by.of, r.value) % slots);
+    }
+};
 struct no_key {
     friend bool operator==(no_key, no_key) = default;
     friend std::uint64_t hash_of_key(no_key) noexcept { return 0; }
@@ -181,6 +246,13 @@ struct routing<round_robin, T> {
     }
 };
 template <typename T>
+struct routing<sticky, T> : routing<round_robin, T> {
+    static no_key key_of(const sticky&, const record<T>&) { return {}; }
+    static std::uint32_t slot(const sticky& by, const record<T>&, std::uint32_t slots, std::uint32_t& turn) {
+        return turn++ / by.in_a_row % slots;
+    }
+};
+template <typename T>
 struct routing<to_one, T> {
     using key_type = no_key;
     static constexpr bool one_worker = true;
@@ -193,12 +265,29 @@ template <typename P>
 inline constexpr bool is_by_key = false;
 template <typename F>
 inline constexpr bool is_by_key<by_key<F>> = true;
+template <typename F>
+inline constexpr bool is_by_key<by_key_of_source<F>> = true;
+template <typename F>
+inline constexpr bool is_by_key<by_number<F>> = true;
+/// How a flow that names no partitioner is divided.
+struct unnamed : by_partition {};
+template <typename T>
+struct routing<unnamed, T> : routing<by_partition, T> {};
+
 template <typename P>
 inline constexpr bool is_partitioner = false;
 template <typename F>
 inline constexpr bool is_partitioner<by_key<F>> = true;
 template <>
+inline constexpr bool is_partitioner<unnamed> = true;
+template <typename F>
+inline constexpr bool is_partitioner<by_key_of_source<F>> = true;
+template <typename F>
+inline constexpr bool is_partitioner<by_number<F>> = true;
+template <>
 inline constexpr bool is_partitioner<by_partition> = true;
+template <>
+inline constexpr bool is_partitioner<sticky> = true;
 template <>
 inline constexpr bool is_partitioner<round_robin> = true;
 template <>

@@ -9,6 +9,7 @@
 #include <coflux/stream/csv.hpp>               // IWYU pragma: export
 #include <coflux/stream/dead_letter_file.hpp>  // IWYU pragma: export
 #include <coflux/stream/dead_letters.hpp>      // IWYU pragma: export
+#include <coflux/stream/describe.hpp>          // IWYU pragma: export
 #include <coflux/stream/event_times.hpp>       // IWYU pragma: export
 #include <coflux/stream/flow.hpp>              // IWYU pragma: export
 #include <coflux/stream/fold.hpp>              // IWYU pragma: export

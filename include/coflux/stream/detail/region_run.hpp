@@ -59,7 +59,15 @@ public:
 
     static constexpr bool has_state = operators::has_state;
     static_assert(
-        by::is_stateful || !has_state,
+        !std::is_same_v<partitioner_type, in_place> || !has_state,
+        "coflux: call_each() behind other stages begins a region without keys: a stage with a state behind it "
+        "needs by_key(), by_partition() or to_one() again");
+    static_assert(!std::is_same_v<partitioner_type, sticky> || !has_state,
+                  "coflux: sticky() sends the records of a key anywhere: a stage with a state stands behind by_key(), "
+                  "by_partition() or to_one()");
+    static_assert(
+        by::is_stateful || std::is_same_v<partitioner_type, in_place> || std::is_same_v<partitioner_type, sticky> ||
+            !has_state,
         "coflux: round_robin() sends the records of a key anywhere: a stage with a state stands behind by_key(), "
         "by_partition() or to_one()");
 

@@ -1,0 +1,19 @@
+// expect: coflux: sticky() sends the records of a key anywhere: a stage with a state stands behind by_key()
+#include <vector>
+
+#include <coflux/coflux.hpp>
+#include <coflux/stream/stream.hpp>
+
+coflux::task<void, coflux::noop_executor> root(coflux::environment&) {
+    auto& here = co_await coflux::context();
+    coflux::stream::memory_source numbers(std::vector<int>{1, 2});
+    coflux::stream::memory_sink<int> sums;
+    const auto add = [](int& sum, int value, const auto& emit) { emit(sum += value); };
+#ifdef COFLUX_GOOD
+    co_await coflux::stream::run(here, coflux::stream::from(numbers) | coflux::stream::by_partition() |
+                                           coflux::stream::fold<int, int>(add) | coflux::stream::to(sums));
+#else
+    co_await coflux::stream::run(here, coflux::stream::from(numbers) | coflux::stream::sticky() |
+                                           coflux::stream::fold<int, int>(add) | coflux::stream::to(sums));
+#endif
+}
