@@ -1,4 +1,4 @@
-// expect: await it in a call, and the call as one, as_outcome(f(here))
+// expect: coflux: next() stops its awaiter with a child that was stopped: write co_await done.next_outcome()
 #include <coflux/coflux.hpp>
 
 coflux::task<void, coflux::noop_executor> root(coflux::environment&) {

@@ -93,6 +93,19 @@ private:
     std::exception_ptr thrown_;
 };
 
+/// The awaiter of `awaited` as an outcome.
+template <typename A>
+auto bind_outcome(promise_base& p, A&& awaited, std::source_location where) {
+    if constexpr (await_access::has_outcome<A>()) {
+        return await_access::await_outcome_in(std::forward<A>(awaited), p, where);
+    } else {
+        static_assert(!await_access::may_stop_its_awaiter<A>(),
+                      "coflux: this cannot be awaited as an outcome: await it in a call, and the call as one, "
+                      "as_outcome(f(here))");
+        return caught_awaiter<A>(p, std::forward<A>(awaited), where);
+    }
+}
+
 template <typename A>
 class [[nodiscard("co_await it")]] outcome_request {
     static_assert(!single_use_lvalue<A>,
@@ -113,15 +126,8 @@ private:
         return await_access::home(awaited_, p);
     }
     void set_caller(promise_base& p) noexcept { await_access::set_caller(awaited_, p); }
-    decltype(auto) await_in(promise_base& p, std::source_location where) && {
-        if constexpr (await_access::has_outcome<A>()) {
-            return await_access::await_outcome_in(std::forward<A>(awaited_), p, where);
-        } else {
-            static_assert(
-                !await_access::may_stop_its_awaiter<A>(),
-                "coflux: this cannot be awaited as an outcome: await it in a call, and the call as one, as_outcome(f(here))");
-            return caught_awaiter<A>(p, std::forward<A>(awaited_), where);
-        }
+    auto await_in(promise_base& p, std::source_location where) && {
+        return bind_outcome(p, std::forward<A>(awaited_), where);
     }
 
     A&& awaited_;
@@ -133,11 +139,11 @@ private:
 /// without stopping the awaiting coroutine in turn.
 ///
 /// Shapes: `x` is a fork or task (moved), a view, a call, a combinator, an operation of a primitive, or any foreign
-/// awaitable. Not select() or once::call(): await one of those in a call, and that as an outcome. Not next() of
-/// completions, which has next_outcome().
-/// Stops: if a stop of the awaiting coroutine was requested before, it stops here as in a plain await. A stop that comes
-/// while it waits for a coroutine, a combinator, a limit or a join() stops that, which is the outcome `stopped`, and the
-/// awaiting coroutine goes on. While it waits for anything else, a sleep or a view, it stops here.
+/// awaitable, or as_result() of one of them, whose system error is a value then. Not select() or once::call(): await
+/// one of those in a call, and that as an outcome. Not next() of completions, which has next_outcome().
+/// Stops: if a stop of the awaiting coroutine was requested before, it stops here as in a plain await. A stop that
+/// comes while it waits for a coroutine, a combinator, a limit or a join() stops that, which is the outcome `stopped`,
+/// and the awaiting coroutine goes on. While it waits for anything else, a sleep or a view, it stops here.
 /// Costs: those of the plain await.
 template <typename A>
 detail::outcome_request<A> as_outcome(A&& awaited) noexcept {

@@ -158,20 +158,45 @@ private:
     }
 };
 
+/// What an io_result may have.
+template <typename Value>
+consteval bool has_result() {
+    static_assert(!std::is_reference_v<Value>,
+                  "coflux: as_result() gives a value: await what gives a reference in a call");
+    static_assert(
+        !std::is_same_v<Value, std::error_code>,
+        "coflux: as_result() of what gives a std::error_code could not tell the value from an error: await it "
+        "plainly");
+    static_assert(
+        !is_limited<Value>,
+        "coflux: as_result() takes what has no limit; the limit stands outside of it: timeout(as_result(x), d)");
+    return true;
+}
+
+/// What `give()` gives, or its system error.
+/// Errors: all others that it throws.
+template <typename Value, typename Give>
+io_result<Value> caught_result(Give give) {
+    try {
+        if constexpr (std::is_void_v<Value>) {
+            give();
+            return {};
+        } else {
+            return give();
+        }
+    } catch (const std::system_error& e) {
+        // A result has no place for other errors, and one without a code would be a success.
+        if (!other_errors().empty() || !e.code()) throw;
+        return e.code();
+    }
+}
+
 /// The await of anything else whose system errors are values. A stop goes on as in the plain await.
 template <typename A>
 class [[nodiscard]] caught_result_awaiter {
     using inner_type = decltype(bind_await(std::declval<promise_base&>(), std::declval<A>(), std::source_location{}));
     using value = decltype(std::declval<inner_type&>().await_resume());
-    static_assert(!std::is_reference_v<value>,
-                  "coflux: as_result() gives a value: await what gives a reference in a call");
-    static_assert(
-        !std::is_same_v<value, std::error_code>,
-        "coflux: as_result() of what gives a std::error_code could not tell the value from an error: await it "
-        "plainly");
-    static_assert(
-        !is_limited<value>,
-        "coflux: as_result() takes what has no limit; the limit stands outside of it: timeout(as_result(x), d)");
+    static_assert(has_result<value>());
 
 public:
     caught_result_awaiter(promise_base& p, A&& awaited, std::source_location where)
@@ -183,18 +208,41 @@ public:
         return inner_.await_suspend(h);
     }
     io_result<value> await_resume() {
-        try {
-            if constexpr (std::is_void_v<value>) {
-                inner_.await_resume();
-                return {};
-            } else {
-                return inner_.await_resume();
-            }
-        } catch (const std::system_error& e) {
-            // A result has no place for other errors, and one without a code would be a success.
-            if (!other_errors().empty() || !e.code()) throw;
-            return e.code();
-        }
+        return caught_result<value>([this]() -> decltype(auto) { return inner_.await_resume(); });
+    }
+
+private:
+    inner_type inner_;
+};
+
+template <typename T>
+struct value_of_outcome;
+template <typename T>
+struct value_of_outcome<outcome<T>> {
+    using type = T;
+};
+
+/// The same under as_outcome(): a stop and other errors are values, too.
+template <typename A>
+class [[nodiscard]] result_outcome_awaiter {
+    using inner_type = decltype(bind_outcome(std::declval<promise_base&>(), std::declval<A>(), std::source_location{}));
+    using value = typename value_of_outcome<decltype(std::declval<inner_type&>().await_resume())>::type;
+    static_assert(has_result<value>());
+
+public:
+    result_outcome_awaiter(promise_base& p, A&& awaited, std::source_location where)
+        : inner_(bind_outcome(p, std::forward<A>(awaited), where)) {}
+
+    [[nodiscard]] bool await_ready() { return inner_.await_ready(); }
+    template <typename P>
+    auto await_suspend(std::coroutine_handle<P> h) {
+        return inner_.await_suspend(h);
+    }
+    outcome<io_result<value>> await_resume() noexcept {
+        outcome<value> ended = inner_.await_resume();
+        if (ended.is_stopped()) return stopped;
+        return caught_outcome<io_result<value>>(
+            [&] { return caught_result<value>([&]() -> decltype(auto) { return std::move(ended).value(); }); });
     }
 
 private:
@@ -225,6 +273,9 @@ private:
     caught_result_awaiter<A> await_in(promise_base& p, std::source_location where) && {
         return caught_result_awaiter<A>(p, std::forward<A>(awaited_), where);
     }
+    result_outcome_awaiter<A> await_outcome_in(promise_base& p, std::source_location where) && {
+        return result_outcome_awaiter<A>(p, std::forward<A>(awaited_), where);
+    }
 
     A&& awaited_;
 };
@@ -242,7 +293,8 @@ private:
 /// Errors: all others are thrown: a mistake of the program, as options that contradict one another
 /// (std::invalid_argument), a system error that other errors came with (other_errors()) or whose code is 0, for which a
 /// result has no room, and of what is no operation of I/O one that does not let it wait.
-/// Stops: as the plain await: a stop is no error, and stops the coroutine as ever.
+/// Stops: as the plain await: a stop is no error, and stops the coroutine as ever. as_outcome(as_result(x)) gives an
+/// outcome of the io_result, with the stop and all other errors as values.
 /// Costs: of an operation of I/O none; an error costs neither a throw nor an allocation. Anything else throws its
 /// error, which is caught here.
 template <typename Operation, typename... Args>

@@ -113,6 +113,11 @@ TEST(as_result, loses_no_error_that_came_with_a_system_error) {
     }(s.env));
 }
 
+coflux::call<int> waits_for_ever(coflux::environment&) {
+    coflux::manual_reset_event never;
+    co_await never.wait();
+    co_return 1;
+}
 coflux::call<void> is_stopped(coflux::environment&) {
     auto&& here = co_await coflux::context();
     (void)co_await coflux::as_result(called(here, end::stop));
@@ -125,6 +130,59 @@ TEST(as_result, goes_on_with_a_stop_as_the_plain_await_does) {
         auto&& here = co_await coflux::context();
         EXPECT_TRUE((co_await coflux::as_outcome(is_stopped(here))).is_stopped());
     }(s.env));
+}
+
+TEST(as_result, under_as_outcome_has_the_stop_and_other_errors_as_values) {
+    stage<hand> s;
+    s.run([](coflux::environment&) -> root {
+        auto&& here = co_await coflux::context();
+        const coflux::outcome<coflux::io_result<int>> value =
+            co_await coflux::as_outcome(coflux::as_result(called(here, end::value)));
+        EXPECT_EQ(**value, 4);
+        const auto system = co_await coflux::as_outcome(coflux::as_result(called(here, end::system)));
+        EXPECT_EQ((*system).error(), std::errc::broken_pipe);
+        EXPECT_TRUE((co_await coflux::as_outcome(coflux::as_result(called(here, end::other)))).has_error());
+        EXPECT_TRUE((co_await coflux::as_outcome(coflux::as_result(called(here, end::stop)))).is_stopped());
+        // At once, without a value, of a handle, and of a foreign awaitable.
+        const coflux::outcome<coflux::io_result<void>> nothing =
+            co_await coflux::as_outcome(coflux::as_result(called_at_once(here, end::value)));
+        EXPECT_TRUE((*nothing).has_value());
+        EXPECT_EQ((*co_await coflux::as_outcome(coflux::as_result(called_at_once(here, end::system)))).error(),
+                  std::errc::broken_pipe);
+        EXPECT_EQ(**(co_await coflux::as_outcome(coflux::as_result(forked(here, end::value)))).value(), 5);
+        EXPECT_EQ((co_await coflux::as_outcome(coflux::as_result(rooted(here, end::system)))).value().error(),
+                  std::errc::broken_pipe);
+        EXPECT_EQ((*co_await coflux::as_outcome(coflux::as_result(failing_operation()))).error(), std::errc::timed_out);
+    }(s.env));
+}
+
+TEST(as_result, under_as_outcome_loses_no_error_that_came_with_a_system_error) {
+    stage<hand> s;
+    s.run([](coflux::environment&) -> root {
+        auto&& here = co_await coflux::context();
+        const auto ended = co_await coflux::as_outcome(coflux::as_result(fails_with_a_child(here)));
+        EXPECT_TRUE(ended.has_error());
+        EXPECT_EQ(ended.other_errors().size(), 1U);
+    }(s.env));
+}
+
+coflux::task<void, hand> waits_for_a_result(coflux::environment&, coflux::borrowed<bool> went_on) {
+    auto&& here = co_await coflux::context();
+    const auto ended = co_await coflux::as_outcome(coflux::as_result(waits_for_ever(here)));
+    EXPECT_TRUE(ended.is_stopped());
+    *went_on = true;
+}
+
+TEST(as_result, under_as_outcome_lets_the_coroutine_go_on_whose_stop_comes_while_it_waits) {
+    bool went_on = false;
+    hand by_hand;
+    auto env = coflux::make_environment(by_hand);
+    auto t = waits_for_a_result(env, coflux::borrowed(went_on));
+    by_hand.run_all();
+    t.request_stop();
+    by_hand.run_all();
+    t.join();
+    EXPECT_TRUE(went_on);
 }
 
 TEST(as_result, is_given_to_combinators_and_limits) {
