@@ -15,13 +15,13 @@ struct parser : http::request_parser<http::string_body> {
     parser() { header_limit(8 * 1024), body_limit(64 * 1024), eager(true); }  // eager: the body, too
 };
 
-// A part of a head stays in the buffer until the rest has come. So the buffer is larger than a head may be.
+// What is not parsed stays in the buffer, which is larger than a head may be. Full, it has a chunk's head without end.
 coflux::call<error_code> receive(coflux::environment&, auto& in, parser& request) {
     auto&& here = co_await coflux::context();
     error_code error;
     for (std::size_t left = 0; !request.is_done(); left = in.buffered().size()) {
         const auto bytes = co_await in.peek(here, left == in.size() ? left : left + 1);
-        if (bytes.size() == left) co_return http::error::end_of_stream;  // or the head of a chunk has no end
+        if (bytes.size() == left) co_return left == in.size() ? http::error::header_limit : http::error::end_of_stream;
         in.consume(request.put({bytes.data(), bytes.size()}, error));
         if (error && error != http::error::need_more) break;
     }

@@ -285,6 +285,11 @@ def speaks_http(programs: Path) -> None:
         same(curl(*told, *chunks, f"{at}/", input=bytes(200_000)).stdout, b"body limit exceeded\n400")
         same(curl(*told, f"{at}/{'a' * 9000}").stdout, b"header limit exceeded\n400")
         same(curl(*told, "--head", f"{at}/").stdout[:12], b"HTTP/1.1 501")
+        with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as peer:
+            peer.sendall(b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n5;" + b"a" * 100_000)
+            peer.shutdown(socket.SHUT_WR)
+            answer = b"".join(iter(lambda: peer.recv(1000), b""))
+            same((answer[:12], answer[-22:]), (b"HTTP/1.1 400", b"header limit exceeded\n"))
         same(curl("--http1.0", *told, f"{at}/").stdout, b"hello\n200")
         # By one connection.
         got = curl("--fail", "--write-out", "%{num_connects}\n", f"{at}/", f"{at}/")
@@ -304,7 +309,7 @@ def speaks_http(programs: Path) -> None:
         same(peers[0].recv(1000), b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 6\r\n\r\nhello\n")
         for peer in peers:
             peer.close()
-        same(server.process.communicate(timeout=PATIENCE)[0], "served 28\n")
+        same(server.process.communicate(timeout=PATIENCE)[0], "served 29\n")
 
 
 TESTS = {
