@@ -157,16 +157,17 @@ consteval void check_owned_parameters() {
     using object = object_of<Args...>;
     static_assert(
         !is_capturing<std::remove_cvref_t<object>>,
-        "coflux: a lambda with captures cannot be a fork or task: the captures die before the coroutine does; pass them as parameters");
+        "coflux: a lambda with captures cannot be a fork or task: the captures die before the coroutine does; pass "
+        "them as parameters");
     static_assert(
         object_lives<object> || is_capturing<std::remove_cvref_t<object>>,
         "coflux: a fork or task that is a member function borrows *this: make it a call, or a static function that "
         "takes the object by value, std::shared_ptr or coflux::borrowed, or put `using outlives_its_coroutines = "
         "void;` into the class");
     if constexpr (environment_position<Args...> >= 0) {
-        static_assert(
-            parameters_own<environment_position<Args...>, Args...>(),
-            "coflux: a fork or task must own its parameters: take them by value, or say coflux::borrowed<T>; references belong in a call");
+        static_assert(parameters_own<environment_position<Args...>, Args...>(),
+                      "coflux: a fork or task must own its parameters: take them by value, or say coflux::borrowed<T>; "
+                      "references belong in a call");
     }
 }
 

@@ -51,9 +51,9 @@ consteval void check_block() {
         std::is_invocable_v<std::remove_reference_t<Block>&, task_scope&>,
         "coflux: the block of a with_scope takes the scope: [&](coflux::task_scope& scope) -> coflux::call<int> { ... }");
     if constexpr (std::is_invocable_v<std::remove_reference_t<Block>&, task_scope&>) {
-        static_assert(
-            called<std::invoke_result_t<std::remove_reference_t<Block>&, task_scope&>>::is_call,
-            "coflux: the block of a with_scope is a coroutine that returns a coflux::call: [&](coflux::task_scope& scope) -> coflux::call<int> { ... }");
+        static_assert(called<std::invoke_result_t<std::remove_reference_t<Block>&, task_scope&>>::is_call,
+                      "coflux: the block of a with_scope is a coroutine that returns a coflux::call: "
+                      "[&](coflux::task_scope& scope) -> coflux::call<int> { ... }");
     }
 }
 

@@ -2,8 +2,7 @@
 #pragma once
 
 #if !__has_include(<nlohmann/json.hpp>)
-#    error \
-        "coflux: <coflux/stream/json.hpp> needs nlohmann/json: install the package nlohmann-json3-dev (Debian), or put its headers on the include path"
+#    error "coflux: <coflux/stream/json.hpp> needs nlohmann/json: install nlohmann-json3-dev (Debian), or its headers"
 #endif
 
 #include <string>

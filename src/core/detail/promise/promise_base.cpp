@@ -78,11 +78,10 @@ void promise_base::set_caller(promise_base& caller) noexcept {
 void promise_base::count_in_atomically(frame_control& c) noexcept {
     if (scope_children::add_atomically(*parent_) == child_added::too_late) [[unlikely]] {
         const std::source_location at = c.location();
-        fail(
-            __FILE__, __LINE__, "open()",
-            "%s was made in the environment of a coroutine that has ended, or in one that has been joined: by the destructor of a "
-            "parameter or of a result? Those outlive the scope",
-            readable_name(at.function_name()).c_str());
+        fail(__FILE__, __LINE__, "open()",
+             "%s was made in the environment of a coroutine that has ended, or in one that has been joined: by the "
+             "destructor of a parameter or of a result? Those outlive the scope",
+             readable_name(at.function_name()).c_str());
     }
     if (c.word.has(frame_flags::listed)) scope_children::list(*parent_, c);
 }

@@ -41,11 +41,10 @@ void fail_no_executor(const environment& in, const executor_key& wanted, std::si
              "the environment has no executor for %.*s; it has: %s. Give it one: %.*s x; make_environment(x)", size,
              name.data(), there.text(), size, name.data());
     }
-    fail(
-        __FILE__, __LINE__, "an executor of the type and the index that the coroutine names",
-        "the environment has no executor for %.*s, index %zu counted from 0; it has: %s. Give all of them to make_environment, "
-        "in order",
-        size, name.data(), position, there.text());
+    fail(__FILE__, __LINE__, "an executor of the type and the index that the coroutine names",
+         "the environment has no executor for %.*s, index %zu counted from 0; it has: %s. Give all of them to "
+         "make_environment, in order",
+         size, name.data(), position, there.text());
 }
 
 }  // namespace coflux::detail
