@@ -96,8 +96,8 @@ void check_name(const std::string& name) {
 
 }  // namespace
 
-constinit const pool_operation::steps change_names_awaiter::renames{nullptr, &rename, "rename in"};
-constinit const pool_operation::steps change_names_awaiter::removes{nullptr, &remove, "remove from"};
+constinit const pool_operation::steps change_names_awaiter::renames{nullptr, &rename, "rename"};
+constinit const pool_operation::steps change_names_awaiter::removes{nullptr, &remove, "remove"};
 
 change_names_awaiter::change_names_awaiter(promise_base& p, file_handle& on, const std::string& from,
                                            const std::string& to)
@@ -106,6 +106,15 @@ change_names_awaiter::change_names_awaiter(promise_base& p, file_handle& on, con
       to_(to) {
     check_name(from);
     if (!to.empty()) check_name(to);
+}
+void change_names_awaiter::await_resume() {
+    done();
+    if (result_ >= 0) return;
+    std::string what = of().path;
+    if (!what.ends_with('/')) what += '/';
+    what += from_;
+    if (!to_.empty()) what += " to " + to_;
+    fail(what);
 }
 void change_names_awaiter::rename(pool_operation& op) noexcept {
     auto& c = static_cast<change_names_awaiter&>(op);

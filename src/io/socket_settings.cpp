@@ -1,28 +1,34 @@
 #include "socket_settings.hpp"
 
 #include <chrono>
-#include <cstdint>
+#include <concepts>
 #include <limits>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace coflux::detail {
 namespace {
 
-int bounded(std::uint64_t value, std::uint64_t least, std::uint64_t most, const char* what) {
-    if (value < least || value > most)
+template <std::integral N>
+int bounded(N value, int least, int most, const char* what) {
+    if (std::cmp_less(value, least) || std::cmp_greater(value, most))
         throw std::invalid_argument(std::string("coflux: ") + what + " of a socket is " + std::to_string(value) +
                                     ", and may be " + std::to_string(least) + " to " + std::to_string(most));
     return static_cast<int>(value);
 }
 int seconds_of(std::chrono::seconds s, const char* what) {
-    return bounded(s.count() < 0 ? 0 : static_cast<std::uint64_t>(s.count()), 1, 32'767, what);
+    return bounded(s.count(), 1, 32'767, what);
 }
 
 }  // namespace
 
+int checked_backlog(int backlog) {
+    return bounded(backlog, 0, std::numeric_limits<int>::max(), "backlog");
+}
+
 os::socket_settings settings_of(const socket_options& options) {
-    constexpr auto most = static_cast<std::uint64_t>(std::numeric_limits<int>::max()) / 2;
+    constexpr int most = std::numeric_limits<int>::max() / 2;
     os::socket_settings to;
     if (options.no_delay.has_value()) to.no_delay = *options.no_delay ? 1 : 0;
     if (const auto& alive = options.keep_alive; alive.has_value()) {

@@ -8,6 +8,8 @@
 
 namespace coflux::detail {
 
+/// Errors: std::invalid_argument if it is below 0.
+[[nodiscard]] int checked_backlog(int backlog);
 /// Errors: std::invalid_argument.
 [[nodiscard]] os::socket_settings settings_of(const socket_options& options);
 /// Errors: std::invalid_argument, std::system_error.

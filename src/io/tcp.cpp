@@ -292,6 +292,7 @@ io_result<tcp_stream> connect_awaiter::resume_with_result() {
 // --- handles ---------------------------------------------------------------------------------------------------------
 
 tcp_listener::tcp_listener(const endpoint& at, listen_options options) {
+    const int backlog = detail::checked_backlog(options.backlog);
     detail::socket_calls& calls = detail::socket_calls::here();
     const int opened = calls.open_stream(at.family());
     if (opened < 0) detail::throw_io_error(opened, "open a socket to listen at", at);
@@ -299,7 +300,7 @@ tcp_listener::tcp_listener(const endpoint& at, listen_options options) {
     if (options.socket.no_delay.has_value())
         throw std::invalid_argument("coflux: no_delay is an option of each stream, and not of a listener");
     detail::change_settings(socket_, options.socket);
-    const int e = calls.listen_at(opened, {at.data(), at.size()}, options.backlog, options.shared_port);
+    const int e = calls.listen_at(opened, {at.data(), at.size()}, backlog, options.shared_port);
     if (e < 0) detail::throw_io_error(e, "listen at", at);
     if (at.port() == 0) socket_.get().peer = local_endpoint();  // for messages: the port that the system chose
 }

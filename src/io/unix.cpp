@@ -11,6 +11,7 @@
 #include "os/message.hpp"
 #include "os/socket.hpp"
 #include "os/unix_socket.hpp"
+#include "socket_settings.hpp"
 
 namespace coflux {
 namespace detail {
@@ -121,6 +122,7 @@ peer_credentials unix_stream::credentials() const {
 }
 
 unix_listener::unix_listener(const endpoint& at, unix_options options) {
+    const int backlog = detail::checked_backlog(options.backlog);
     const detail::os::const_socket_name name{at.data(), at.size()};
     detail::socket_calls& calls = detail::socket_calls::here();
     const bool has_file = &calls == &detail::socket_calls::of_system();
@@ -128,7 +130,7 @@ unix_listener::unix_listener(const endpoint& at, unix_options options) {
     if (opened < 0) detail::throw_io_error(opened, "open a socket to listen at", at);
     socket_ = detail::descriptor_handle(opened, at, &calls);
     if (options.replace_stale && has_file) detail::os::remove_stale_socket(name, detail::os::socket_type::stream);
-    const int e = calls.listen_at(opened, name, options.backlog, false);
+    const int e = calls.listen_at(opened, name, backlog, false);
     if (e < 0) detail::throw_io_error(e, "listen at", at);
     if (options.unlink && has_file) file_ = detail::bound_path(at);
 }

@@ -62,7 +62,8 @@ public:
 
     /// The entry `from` is named `to`, in one step: what has that name is replaced, and whoever opens it finds the one
     /// or the other.
-    /// Errors: std::invalid_argument for a name that is empty, or has a / or a zero byte. Else of the system.
+    /// Errors: std::invalid_argument for a name that is empty, or has a / or a zero byte. Else of the system, with the
+    /// entry behind the path.
     /// Pre: `to` is not empty.
     [[nodiscard("nothing is renamed until this is awaited: co_await it")]] detail::change_names_request
     rename(std::string from, std::string to) noexcept {

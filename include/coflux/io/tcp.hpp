@@ -86,7 +86,7 @@ private:
 
 /// How a listener is made.
 struct listen_options {
-    int backlog = 1024;        ///< connections that the system keeps until they are accepted, at most
+    int backlog = 1024;        ///< connections that the system keeps until they are accepted, at most; 0 or more
     bool shared_port = false;  ///< other sockets may listen at the same endpoint; the system spreads connections
     socket_options socket{};   ///< of each connection, but for no_delay (std::invalid_argument); see set_options()
 };
@@ -99,7 +99,8 @@ class tcp_listener {
 public:
     tcp_listener() noexcept = default;
     /// Listens at `at`; port 0: the system chooses one, see local_endpoint().
-    /// Errors: std::system_error with the endpoint in its text.
+    /// Errors: std::invalid_argument for an option outside of its bounds. std::system_error with the endpoint in its
+    /// text.
     explicit tcp_listener(const endpoint& at, listen_options options = {});
 
     /// `co_await listener.accept()`: the next connection. One that was cut while it stood in the backlog is

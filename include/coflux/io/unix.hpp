@@ -97,7 +97,7 @@ private:
 
 /// How a local socket is bound.
 struct unix_options {
-    /// Connections that the system keeps until they are accepted, at most; of a listener.
+    /// Connections that the system keeps until they are accepted, at most; 0 or more; of a listener.
     int backlog = 1024;
     /// The file is removed when the socket is closed, if it still is that of this socket.
     bool unlink = true;
@@ -119,7 +119,7 @@ class unix_listener {
 public:
     unix_listener() noexcept = default;
     /// Listens at `at`. A path that is not absolute must mean the same when the listener is closed.
-    /// Errors: std::system_error with the endpoint in its text.
+    /// Errors: std::invalid_argument for a backlog below 0. std::system_error with the endpoint in its text.
     explicit unix_listener(const endpoint& at, unix_options options = {});
 
     /// `co_await listener.accept()`: the next connection.

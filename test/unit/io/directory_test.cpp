@@ -112,11 +112,21 @@ task<worker> changes_names(environment&, std::string path) {
     EXPECT_FALSE(std::filesystem::exists(path + "/two"));
     EXPECT_EQ((co_await coflux::as_result(d.rename("one", "two"))).error(), std::errc::no_such_file_or_directory);
     EXPECT_EQ((co_await coflux::as_result(d.remove("below"))).error(), std::errc::is_a_directory);
-    try {
-        co_await d.remove("none");
-        ADD_FAILURE() << "no error";
-    } catch (const std::system_error& e) {
-        EXPECT_NE(std::string(e.what()).find("remove from " + path), std::string::npos) << e.what();
+    const std::string why = ": " + std::make_error_code(std::errc::no_such_file_or_directory).message();
+    for (const char* const slash : {"", "/"}) {
+        directory named = co_await directory::open(path + slash);
+        try {
+            co_await named.remove("none");
+            ADD_FAILURE() << "no error";
+        } catch (const std::system_error& e) {
+            EXPECT_EQ(e.what(), "coflux: remove " + path + "/none" + why);
+        }
+        try {
+            co_await named.rename("none", "other");
+            ADD_FAILURE() << "no error";
+        } catch (const std::system_error& e) {
+            EXPECT_EQ(e.what(), "coflux: rename " + path + "/none to other" + why);
+        }
     }
     for (const std::string& wrong : {std::string(), std::string("a/b"), std::string("a\0b", 3)}) {
         EXPECT_THROW(co_await d.remove(wrong), std::invalid_argument);

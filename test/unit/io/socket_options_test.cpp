@@ -137,11 +137,22 @@ task<worker> refuses_what_is_out_of_bounds(environment&) {
     EXPECT_THROW(s.set_options({.keep_alive = coflux::keep_alive_times{.count = 128}}), std::invalid_argument);
     EXPECT_THROW((void)co_await tcp_stream::connect(listener.local_endpoint(), {.socket = {.dscp = 64}}),
                  std::invalid_argument);
-    try {
-        s.set_options({.dscp = 99});
-    } catch (const std::invalid_argument& e) {
-        EXPECT_STREQ(e.what(), "coflux: dscp of a socket is 99, and may be 0 to 63");
-    }
+    const auto told = [](auto sets) {
+        try {
+            sets();
+        } catch (const std::invalid_argument& e) {
+            return std::string(e.what());
+        }
+        return std::string();
+    };
+    EXPECT_EQ(told([&] { s.set_options({.dscp = 99}); }), "coflux: dscp of a socket is 99, and may be 0 to 63");
+    EXPECT_EQ(told([&] { s.set_options({.keep_alive = coflux::keep_alive_times{.idle = -1s}}); }),
+              "coflux: keep_alive_times::idle of a socket is -1, and may be 1 to 32767");
+    EXPECT_EQ(told([] { const tcp_listener none(own_loopback(), {.backlog = -1}); }),
+              "coflux: backlog of a socket is -1, and may be 0 to 2147483647");
+    EXPECT_EQ(
+        told([] { const coflux::unix_listener none(endpoint::local(std::string_view("\0none", 5)), {.backlog = -2}); }),
+        "coflux: backlog of a socket is -2, and may be 0 to 2147483647");
 }
 TEST(socket_options, outside_of_their_bounds_are_named) {
     on_a_worker(refuses_what_is_out_of_bounds);

@@ -94,6 +94,7 @@ public:
     /// `to`: empty: `from` is removed.
     /// Errors: std::invalid_argument for what is no name of an entry.
     change_names_awaiter(promise_base& p, file_handle& on, const std::string& from, const std::string& to);
+    void await_resume();
 
 private:
     static void rename(pool_operation& op) noexcept;
