@@ -5,6 +5,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstddef>
+#include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <string>
@@ -54,6 +55,13 @@ void is_told(const std::exception_ptr& error) noexcept {
     }
 }
 
+/// How many times `text` tells of a SIGKILL.
+int tellings(const std::string& text) {
+    int count = 0;
+    for (std::size_t at = 0; (at = text.find("send SIGKILL", at)) != std::string::npos; ++at) ++count;
+    return count;
+}
+
 bool runs(int pid) {
     siginfo_t end{};
     return ::waitid(P_PID, static_cast<id_t>(pid), &end, WEXITED | WNOHANG | WNOWAIT) == 0 && end.si_pid == 0;
@@ -63,12 +71,14 @@ bool runs(int pid) {
 template <typename... Args>
 void alone(task (*program)(environment&, Args...), std::type_identity_t<Args>... args) {
     coflux_test::die_rather_than_hang();
+    testing::internal::CaptureStderr();
     {
         worker w;
         auto env = coflux::make_environment(w);
         env.on_unobserved_error(&is_told);
         program(env, args...).get();
     }
+    EXPECT_EQ(tellings(testing::internal::GetCapturedStderr()), 0) << "what a handler has is not printed";
     ::_exit(testing::Test::HasFailure() ? 1 : 0);
 }
 
@@ -134,8 +144,11 @@ TEST(process_left_death, whose_error_no_handler_wants_is_printed_and_the_program
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     const auto drops = [] {
         coflux_test::die_rather_than_hang();
+        testing::internal::CaptureStderr();
         coflux_test::on_a_worker(drops_it_without_a_handler);
-        ::_exit(7);
+        const std::string printed = testing::internal::GetCapturedStderr();
+        std::fputs(printed.c_str(), stderr);
+        ::_exit(tellings(printed) == 1 ? 7 : 8);
     };
     EXPECT_EXIT(drops(), testing::ExitedWithCode(7),
                 "error: .*send SIGKILL, as its owner dies, to the process cat.*not permitted");
