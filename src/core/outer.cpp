@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstring>
 #include <source_location>
+#include <utility>
 
 #include <coflux/base/adaptive_lock.hpp>
 #include <coflux/core/detail/promise/owned_promise.hpp>
@@ -43,14 +44,24 @@ constinit told_places told;
 
 }  // namespace
 
-void tell_of_sibling(promise_base& made, std::source_location child) noexcept {
+void note_sibling(promise_base& made, std::source_location at) noexcept {
+    // What has its memory was not taken over, and is gone.
+    if (this_thread.sibling.frame == &made.control()) tell_of_sibling();
     const environment* const in = made.parent();
     if (this_thread.meant == in) {
         this_thread.meant = nullptr;
         return;
     }
-    if (this_thread.begun_in != in || !told.add({this_thread.begun_at, child})) return;
-    const std::source_location& maker = this_thread.begun_at;
+    const environment* const maker = this_thread.begun;
+    if (maker == nullptr || static_cast<const promise_base*>(maker)->parent() != in) return;
+    this_thread.sibling = {&made.control(), maker, at, this_thread.begun_at};
+}
+
+void tell_of_sibling() noexcept {
+    const untold_sibling untold = std::exchange(this_thread.sibling, {});
+    const std::source_location& maker = untold.maker_at;
+    const std::source_location& child = untold.made_at;
+    if (!told.add({maker, child})) return;
     std::fprintf(
         stderr,
         "coflux: the coroutine at %s:%u makes the one at %s:%u in the environment that it was itself made in: "

@@ -13,7 +13,8 @@ namespace coflux {
 ///
 /// A coroutine that means its own children makes them in `co_await coflux::context()`. Without NDEBUG a sibling that is
 /// not named so, and is made before the coroutine has awaited anything but its context, is told on stderr, once for
-/// each place. It names the environment of the next fork or task only: write it at each.
+/// each place; not one that the first other await takes over, which a stop reaches there. It names the environment of
+/// the next fork or task only: write it at each.
 ///
 /// Returns: `env`.
 /// Threads: any.

@@ -1,9 +1,11 @@
 #include <coflux/core/outer.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdlib>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -48,6 +50,36 @@ template <typename E>
 coflux::fork<void, E> makes_siblings_in_a_loop(environment& env) {
     for (int i = 0; i != 3; ++i) child<E>(env).attach();
     co_return;
+}
+/// What an operation takes over is stopped with it.
+template <typename E>
+coflux::fork<void, E> awaits_its_siblings(environment& env) {
+    auto kept = child<E>(env);
+    auto&& here = co_await coflux::context();
+    co_await std::move(kept);
+    co_await makes_a_child<E>(here);
+}
+template <typename E>
+coflux::fork<void, E> awaits_a_sibling(environment& env) {
+    co_await child<E>(env);
+}
+template <typename E>
+coflux::fork<void, E> awaits_a_sibling_as_outcome(environment& env) {
+    EXPECT_TRUE((co_await coflux::as_outcome(child<E>(env))).has_value());
+}
+template <typename E>
+coflux::fork<void, E> awaits_siblings_in_a_combinator(environment& env) {
+    co_await coflux::when_all(child<E>(env), child<E>(env));
+}
+template <typename E>
+coflux::fork<void, E> awaits_a_sibling_with_a_limit(environment& env) {
+    EXPECT_TRUE(co_await coflux::timeout(child<E>(env), std::chrono::hours(1)));
+}
+template <typename E>
+coflux::fork<void, E> awaits_something_else_first(environment& env) {
+    auto kept = child<E>(env);
+    co_await coflux::yield();
+    co_await std::move(kept);
 }
 template <typename E>
 coflux::fork<void, E> means_a_sibling(environment& env) {
@@ -99,6 +131,12 @@ void expect_what_is_told(E& executor) {
     EXPECT_EQ(tellings(executor, [](environment& here) { return makes_a_child<E>(here); }), 0);
     EXPECT_EQ(tellings(executor, [](environment& here) { return calls<E>(here); }), 0);
     EXPECT_EQ(tellings(executor, [](environment& here) { return means_a_sibling<E>(here); }), 0);
+    EXPECT_EQ(tellings(executor, [](environment& here) { return awaits_a_sibling<E>(here); }), 0);
+    EXPECT_EQ(tellings(executor, [](environment& here) { return awaits_its_siblings<E>(here); }), 0);
+    EXPECT_EQ(tellings(executor, [](environment& here) { return awaits_a_sibling_as_outcome<E>(here); }), 0);
+    EXPECT_EQ(tellings(executor, [](environment& here) { return awaits_siblings_in_a_combinator<E>(here); }), 0);
+    EXPECT_EQ(tellings(executor, [](environment& here) { return awaits_a_sibling_with_a_limit<E>(here); }), 0);
+    EXPECT_EQ(tellings(executor, [](environment& here) { return awaits_something_else_first<E>(here); }), told);
     EXPECT_EQ(tellings(executor, [](environment& here) { return makes_a_sibling<E>(here); }), told);
     EXPECT_EQ(tellings(executor, [](environment& here) { return makes_a_sibling<E>(here); }), 0) << "once";
     EXPECT_EQ(tellings(executor, [](environment& here) { return makes_a_sibling_behind_its_context<E>(here); }), told);

@@ -7,6 +7,7 @@
 
 #include <coflux/base/config.hpp>
 #include <coflux/core/detail/promise/coroutine_kind.hpp>
+#include <coflux/core/detail/thread/thread_state.hpp>
 
 namespace coflux::detail {
 
@@ -126,7 +127,9 @@ struct await_access {
     // Handles.
     template <typename H>
     [[nodiscard]] static COFLUX_INLINE auto& release(H&& handle) noexcept {
-        return handle.release();
+        auto& frame = handle.release();
+        note_taken_over(frame);
+        return frame;
     }
     template <typename H>
     [[nodiscard]] static COFLUX_INLINE auto& used(const H& handle) noexcept {

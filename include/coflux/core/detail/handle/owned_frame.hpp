@@ -78,6 +78,7 @@ public:
     COFLUX_INLINE decltype(auto) await_in(promise_base& p, std::source_location where) && noexcept {
         if (control_.empty()) [[unlikely]]
             fail_empty(p, where);
+        note_taken_over(used());
         if constexpr (!starts_in_creator) {
             if (p.run_fork_nested<frame_after_nested_run>(control_.plain())) {
                 if constexpr (frame_after_nested_run == nested_frame::freed) {
@@ -93,6 +94,7 @@ public:
     }
     owned_outcome_awaiter<owned_frame, T> await_outcome_in(promise_base& p, std::source_location where) && noexcept {
         if (control_.empty()) fail_empty(p, where);
+        note_taken_over(used());
         control_.set_waited();
         return owned_outcome_awaiter<owned_frame, T>(p, *this);
     }

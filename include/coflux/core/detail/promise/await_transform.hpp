@@ -64,8 +64,9 @@ COFLUX_INLINE decltype(auto) bind_operand(promise_base& p, A&& awaited, std::sou
     } else if constexpr (single_use_lvalue<A>) {
         static_assert(
             !single_use_lvalue<A>,
-            "coflux: this handle can be awaited once: write co_await std::move(handle), or take handle.view() for several readers. "
-            "An operation is written in its await, co_await when_any(a(here), b(here)): it refers to its operands");
+            "coflux: this handle can be awaited once: write co_await std::move(handle), or take handle.view() for "
+            "several readers. An operation is written in its await, co_await when_any(a(here), b(here)): it refers to "
+            "its operands");
         return context_awaiter(p);
     } else if constexpr (native_awaitable<A>) {
         return await_access::await_in(std::forward<A>(awaited), p, where);
@@ -76,16 +77,38 @@ COFLUX_INLINE decltype(auto) bind_operand(promise_base& p, A&& awaited, std::sou
     }
 }
 
+#ifndef NDEBUG
+/// The coroutine awaits something: it may be found elsewhere from now on. What it has made before, as a sibling, and
+/// hands to no operation with this await, is told.
+class begun_await {
+public:
+    explicit begun_await(const promise_base& p) noexcept : p_(p) { this_thread.begun = nullptr; }
+    begun_await(const begun_await&) = delete;
+    begun_await& operator=(const begun_await&) = delete;
+    ~begun_await() {
+        if (this_thread.sibling.maker == &p_) [[unlikely]]
+            tell_of_sibling();
+    }
+
+private:
+    const promise_base& p_;
+};
+#endif
+
 /// Every await of a coroutine of ours begins here, the one place that notes where it stands.
 template <typename A>
 COFLUX_INLINE decltype(auto) bind_await(promise_base& p, A&& awaited, std::source_location where) {
     pass_test_point<A>();
-#ifndef NDEBUG
     // To ask for the context is not to wait: the coroutine is the one that runs here before and after.
-    if constexpr (!is_context_request<A>) this_thread.begun_in = nullptr;
+    if constexpr (is_context_request<A>) {
+        return bind_operand(p, std::forward<A>(awaited), where);
+    } else {
+#ifndef NDEBUG
+        const begun_await begun(p);
 #endif
-    if constexpr (!is_context_request<A> && !await_access::keeps_location<A>()) p.set_await_location(where);
-    return bind_operand(p, std::forward<A>(awaited), where);
+        if constexpr (!await_access::keeps_location<A>()) p.set_await_location(where);
+        return bind_operand(p, std::forward<A>(awaited), where);
+    }
 }
 /// The await inside of one that has begun.
 template <typename A>

@@ -34,9 +34,9 @@ COFLUX_INLINE const executor_entry* choose_executor(const environment& parent) n
     }
 }
 
-/// Without NDEBUG: tells on stderr, once for each place, of a fork or task that a coroutine makes in the environment
-/// that it was itself made in, and that outer() has not named. `child`: where the new one is defined.
-COFLUX_COLD void tell_of_sibling(promise_base& made, std::source_location child) noexcept;
+/// Without NDEBUG: notes a fork or task that a coroutine makes in the environment that it was itself made in, and that
+/// outer() has not named. `at`: where the new one is defined.
+COFLUX_COLD void note_sibling(promise_base& made, std::source_location at) noexcept;
 
 /// Operations that owned promises share, whatever their result.
 template <typename T, typename E>
@@ -75,7 +75,7 @@ public:
     /// Until it asks for its context it runs on behalf of its creator, of its awaiter, or of no coroutine.
     COFLUX_INLINE void await_resume() noexcept {
 #ifndef NDEBUG
-        this_thread.begun_in = this->parent();
+        this_thread.begun = this;
         this_thread.begun_at = this->control().where;
 #endif
     }
@@ -142,7 +142,7 @@ public:
         check_owned_parameters<Args...>();
 #ifndef NDEBUG
         this->set_await_location(where);
-        if constexpr (!starts_deferred<E>) tell_of_sibling(*this, where);
+        if constexpr (!starts_deferred<E>) note_sibling(*this, where);
 #endif
         // One that starts inline writes its first location at its first await, and nothing reads it before.
         if constexpr (start_kind_of<E> != start_kind::inline_start) this->set_await_location(where);
@@ -151,7 +151,9 @@ public:
 
     COFLUX_INLINE auto final_suspend() noexcept {
 #ifndef NDEBUG
-        this_thread.begun_in = nullptr;
+        this_thread.begun = nullptr;
+        if (this_thread.sibling.maker == this) [[unlikely]]
+            tell_of_sibling();
 #endif
         if constexpr (start_kind_of<E> == start_kind::queued) {
             return end_awaiter<ending_kind::queued>(frees_itself<T, Args...>(*this));

@@ -41,6 +41,15 @@ enum stack_limit : std::uintptr_t {
     nested_closed = no_room - 1,   ///< none has, and none may begin
 };
 
+/// A fork or task that a coroutine has made in the environment that it was itself made in, and that no operation has
+/// taken over yet.
+struct untold_sibling {
+    const frame_control* frame = nullptr;  ///< not to be looked at: it may be gone; nullptr: there is none
+    const environment* maker = nullptr;
+    std::source_location made_at;  ///< where it is defined
+    std::source_location maker_at;
+};
+
 /// State of one thread; trivially destructible, so that access needs no guard.
 struct thread_state {
     /// The coroutine that runs on this thread right now, or nullptr. Never names a coroutine that runs elsewhere: it
@@ -81,10 +90,11 @@ struct thread_state {
     const frame_control* ends = nullptr;   ///< the coroutine whose end runs code of users: callbacks, destructors
     const environment* ends_in = nullptr;  ///< its parent; has a value while `ends` has
     bool keeps_timers = false;             ///< the thread of the timers: a blocking wait there may wait for itself
-    // Without NDEBUG, for tell_of_sibling():
-    const environment* begun_in = nullptr;  ///< the parent of a coroutine that has begun here and awaited nothing yet
-    std::source_location begun_at;          ///< that coroutine
-    const environment* meant = nullptr;     ///< what outer() has named
+    // Without NDEBUG, for note_sibling():
+    const environment* begun = nullptr;  ///< a coroutine that has begun here and awaited nothing yet
+    std::source_location begun_at;       ///< where that is
+    untold_sibling sibling;              ///< what such a coroutine has made last
+    const environment* meant = nullptr;  ///< what outer() has named
     /// Identities of the priorities of the pool whose worker this thread is: executors without queues and timers of
     /// their own.
     const void* priorities[2] = {};
@@ -97,6 +107,16 @@ struct thread_state {
 };
 
 COFLUX_SHARED inline constinit thread_local thread_state this_thread{};
+
+/// Without NDEBUG: an operation takes `c` over, and a stop reaches it there: what was noted of it is no mistake.
+COFLUX_INLINE void note_taken_over([[maybe_unused]] const frame_control& c) noexcept {
+#ifndef NDEBUG
+    if (this_thread.sibling.frame == &c) [[unlikely]]
+        this_thread.sibling = {};
+#endif
+}
+/// Without NDEBUG: tells on stderr of what this thread has noted, once for each place, and forgets it.
+COFLUX_COLD void tell_of_sibling() noexcept;
 
 /// What the coroutine that has just freed itself nested on its awaiter's stack returned: result.hpp. For itself: as a
 /// member of thread_state it would be found by an address that the optimiser keeps in a register while the coroutine
