@@ -53,6 +53,11 @@ def all_workloads() -> dict[str, Workload]:
     return dict(sorted(found.items()))
 
 
+def of_suites() -> list[Workload]:
+    """Those of a run that names none."""
+    return [each for each in all_workloads().values() if not getattr(each, "BY_NAME", False)]
+
+
 def label(params: Params) -> str:
     """The parameters as text: resource=monotonic, count=100000."""
     return ", ".join(f"{name}={value}" for name, value in params.items())

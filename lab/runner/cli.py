@@ -202,8 +202,7 @@ def planned(parser: Parser, chosen: argparse.Namespace) -> tuple[State, Path]:
     suite = chosen.suite or DEFAULT_SUITE
     sizes = (chosen.size,) if chosen.size else SUITES[suite].sizes
     known = catalog.all_workloads()
-    workloads = [each for name, each in known.items()
-                 if (name in chosen.workload if chosen.workload else not getattr(each, "BY_NAME", False))]
+    workloads = [known[name] for name in known if name in chosen.workload] if chosen.workload else catalog.of_suites()
     names = [name for name in RUNTIMES if not chosen.runtime or name in chosen.runtime]
     cpus = len(execute.cpus_for(1 << 16))
     threads = list(dict.fromkeys(chosen.threads or [cpus]))

@@ -17,7 +17,7 @@ def text(build: Path) -> str:
     """Suites, workloads with their cases, and runtimes with their state."""
     lines = ["suites"]
     for name, suite in SUITES.items():
-        cases = len(plan(list(catalog.all_workloads().values()), suite.sizes, MOST_THREADS, picks=suite.picks_cases))
+        cases = len(plan(catalog.of_suites(), suite.sizes, MOST_THREADS, picks=suite.picks_cases))
         lines.append(f"  {name:<8}{suite.repetitions} repetitions of {' and '.join(suite.sizes)}, {cases} cases: {suite.purpose}")
     lines.append("\nworkloads")
     for name, workload in catalog.all_workloads().items():
