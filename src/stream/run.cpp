@@ -50,13 +50,17 @@ std::size_t processors() noexcept {
     return topology::of_this_process().worker_count();
 }
 
+std::size_t batches_of_link(std::size_t max_batch) noexcept {
+    constexpr std::size_t records = 2000;
+    return std::clamp<std::size_t>(records / max_batch, 2, 8);
+}
+
 void check_options(std::size_t workers, std::uint32_t slots, std::size_t max_batch, std::size_t queue_batches,
                    std::chrono::nanoseconds commit_every, std::chrono::nanoseconds lateness) {
     if (slots == 0) refuse("slots", "is 0: a region needs a slot for its state");
     if (workers > slots) refuse("workers", "is more than job::slots: a worker without a slot would have nothing to do");
     if (max_batch == 0) refuse("max_batch", "is 0");
-    if (queue_batches < 2)
-        refuse("queue_batches", "is less than 2: one batch is filled while another one is processed");
+    if (queue_batches == 1) refuse("queue_batches", "is 1: one batch is filled while another one is processed");
     if (commit_every.count() <= 0) refuse("commit_every", "is not positive");
     if (lateness.count() < 0) refuse("lateness", "is negative");
 }

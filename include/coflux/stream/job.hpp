@@ -108,8 +108,9 @@ struct job {
     std::size_t max_batch = 1000;
     /// How long a record waits for others of its batch, at most.
     std::chrono::nanoseconds linger = std::chrono::milliseconds(5);
-    /// Batches on a link between two workers; then its producer waits.
-    std::size_t queue_batches = 8;
+    /// Batches on a link between two workers; then its producer waits. At least 2; 0: as many as hold 2,000 records,
+    /// but 2 to 8, so that what is on its way stays in the processor's cache.
+    std::size_t queue_batches = 0;
     /// Time between two commits.
     std::chrono::nanoseconds commit_every = std::chrono::seconds(1);
     /// A record may come this much behind the latest of its partition, and be in time.

@@ -31,6 +31,8 @@ namespace detail {
 
 /// How many processors this process may use; at least 1.
 [[nodiscard]] std::size_t processors() noexcept;
+/// How many buffers a link has where the job does not say it.
+[[nodiscard]] std::size_t batches_of_link(std::size_t max_batch) noexcept;
 /// Throws std::invalid_argument that names the option which is wrong.
 void check_options(std::size_t workers, std::uint32_t slots, std::size_t max_batch, std::size_t queue_batches,
                    std::chrono::nanoseconds commit_every, std::chrono::nanoseconds lateness);
@@ -113,6 +115,7 @@ public:
                   [this](const std::vector<slot_loads>& loads) { balance(loads, std::make_index_sequence<count>()); }) {
         check_options(job_.workers, job_.slots, job_.max_batch, job_.queue_batches, job_.commit_every, job_.lateness);
         if (job_.workers == 0) job_.workers = std::min<std::size_t>(processors(), job_.slots);
+        if (job_.queue_batches == 0) job_.queue_batches = batches_of_link(job_.max_batch);
         make_regions(std::make_index_sequence<count>());
         copy_owners(std::make_index_sequence<count>());
         connect(std::make_index_sequence<count>());

@@ -402,6 +402,14 @@ TEST(run, holds_a_source_up_whose_sink_is_slow) {
     });
 }
 
+TEST(run, has_fewer_buffers_of_a_link_where_they_are_large) {
+    EXPECT_EQ(stream::detail::batches_of_link(1), 8U);
+    EXPECT_EQ(stream::detail::batches_of_link(250), 8U);
+    EXPECT_EQ(stream::detail::batches_of_link(500), 4U);
+    EXPECT_EQ(stream::detail::batches_of_link(1'000), 2U);
+    EXPECT_EQ(stream::detail::batches_of_link(1'000'000), 2U);
+}
+
 TEST(run, moves_slots_from_a_hot_worker) {
     on_pool(2, [](coflux::environment& here) -> coflux::call<void> {
         // All the load is in slots of the first worker, until they move.
