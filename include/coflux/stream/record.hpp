@@ -69,6 +69,9 @@ public:
 
     [[nodiscard]] std::size_t size() const noexcept { return records_.size(); }
     [[nodiscard]] bool empty() const noexcept { return records_.empty(); }
+    [[nodiscard]] record<T>& back() noexcept { return records_.back(); }
+    /// The next record allocates nothing.
+    [[nodiscard]] bool has_room() const noexcept { return records_.size() != records_.capacity(); }
     [[nodiscard]] record<T>& operator[](std::size_t i) noexcept { return records_[i]; }
     [[nodiscard]] auto begin() noexcept { return records_.begin(); }
     [[nodiscard]] auto end() noexcept { return records_.end(); }

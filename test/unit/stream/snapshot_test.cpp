@@ -111,6 +111,53 @@ TEST(snapshot, counts_for_each_partition_and_in_all) {
     });
 }
 
+/// Gives all its records in one batch, whose partitions change.
+struct mixed_source {
+    using value_type = int;
+    bool is_read = false;
+
+    coflux::call<bool> read(coflux::environment&, stream::batch<int>& into, std::size_t) {
+        if (std::exchange(is_read, true)) co_return false;
+        constexpr std::uint32_t partitions[] = {0, 0, 1, 0, 1, 1, 1, 2};
+        std::int64_t read[] = {0, 0, 0};
+        int value = 0;
+        for (const std::uint32_t p : partitions) {
+            into.push_back({value, event_time(std::chrono::seconds(value)), ++read[p], p, 0, {}});
+            ++value;
+        }
+        co_return true;
+    }
+    [[nodiscard]] std::string partition_name(std::uint32_t p) const { return std::to_string(p); }
+};
+
+TEST(snapshot, counts_partitions_of_which_a_batch_has_records_by_turns) {
+    in_simulation([](coflux::environment& here) -> coflux::call<void> {
+        mixed_source source;
+        stream::memory_sink<int> sink;
+        stream::job_control control;
+        // The first one of a run, one within a run, and the last one.
+        const auto fails = [](int v) -> bool {
+            if (v == 2 || v == 5 || v == 7) throw std::runtime_error("no");
+            return true;
+        };
+        (void)co_await stream::run(here, stream::from(source) | stream::filter(fails) | stream::by_key([](int v) {
+                                             return v;
+                                         }) | stream::to(sink),
+                                   stream::job{.workers = 1, .on_error = stream::skip_record(), .control = &control});
+        EXPECT_EQ(sink.values(), (std::vector<int>{0, 1, 3, 4, 6}));
+        const stream::job_snapshot s = control.snapshot();
+        EXPECT_EQ(s.partitions.size(), 3U);
+        if (s.partitions.size() != 3) co_return;
+        EXPECT_EQ(s.partitions[0].records, 3U);
+        EXPECT_EQ(s.partitions[0].watermark, event_time(3s));
+        EXPECT_EQ(s.partitions[1].records, 4U);
+        EXPECT_EQ(s.partitions[1].skipped, 2U);
+        EXPECT_EQ(s.partitions[1].watermark, event_time(6s));
+        EXPECT_EQ(s.partitions[2].records, 1U);
+        EXPECT_EQ(s.partitions[2].skipped, 1U);
+    });
+}
+
 TEST(snapshot, tells_the_lag_and_the_watermark_of_a_job_that_runs) {
     in_simulation([](coflux::environment& here) -> coflux::call<void> {
         second_source source{10};

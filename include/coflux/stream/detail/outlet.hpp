@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -34,28 +35,32 @@ public:
     void connect(link_to<T> to) {
         parcel<T>* const first = *to.empties.try_receive();
         links_.push_back({std::move(to), first});
+        has_one_link_ = links_.size() == 1;
     }
 
     /// Puts a value into the parcel of its owner.
     /// Errors: of the key, or of memory; the value is as it was, because the next attempt needs it.
     void put(const place& at, T&& value) {
-        record<T> r{std::move(value), at.time, at.next, at.partition};
+        batch<T>& first = links_[0].filled->records;
+        if (!has_one_link() || at.read != nullptr || !first.has_room()) [[unlikely]] {
+            put_apart(std::move(value), at.time, at.next, at.partition, at.read);
+            return;
+        }
+        // Made where it stays: a record that is made before, and copied, costs a wait for its stores.
+        first.push_back({std::move(value), at.time, at.next, at.partition});
+        ++recent_;  // before: a key that throws takes it back
         try {
-            route(r);
-            if (!has_one_link() || at.read != nullptr) {
-                put_apart(std::move(r), at.read);
-            } else {
-                links_[0].filled->records.push_back(std::move(r));
-                ++recent_;
-            }
+            route(first.back(), slots());
         } catch (...) {
-            value = std::move(r.value);
+            value = std::move(first.back().value);
             throw;
         }
     }
-    /// Writes the slot of the record.
-    void route(record<T>& r) {
-        if constexpr (!by::one_worker) r.slot = by::slot(by_, r, static_cast<std::uint32_t>(owners_->size()), turn_);
+    /// How many slots the consumers have.
+    [[nodiscard]] std::uint32_t slots() const noexcept { return static_cast<std::uint32_t>(owners_->size()); }
+    /// Writes the slot of the record, one of `slots`.
+    void route(record<T>& r, std::uint32_t slots) {
+        if constexpr (!by::one_worker) r.slot = by::slot(by_, r, slots, turn_);
     }
     /// There is one consumer, and nothing has been put for it: it can take a batch as it is.
     [[nodiscard]] bool takes_whole() const noexcept { return has_one_link() && links_[0].filled->records.empty(); }
@@ -127,25 +132,33 @@ private:
         event_time told = no_time;
     };
 
-    // Where there are several links, or what was read goes with the record. Apart, so that put() is inlined.
-    [[gnu::noinline]] void put_apart(record<T>&& r, const std::shared_ptr<const original>* read) {
+    // Where there are several links, or what was read goes with the record, or its parcel must grow. Apart, so that
+    // put() is inlined; by value, so that neither the place nor a small value must stand in memory for it.
+    using apart_value = std::conditional_t<std::is_trivially_copyable_v<T>, T, T&&>;
+    [[gnu::noinline]] void put_apart(apart_value value, event_time time, std::int64_t next, std::uint32_t partition,
+                                     const std::shared_ptr<const original>* read) {
+        record<T> r{std::move(value), time, next, partition};
         const bool is_only = has_one_link();
-        const std::uint32_t owner = is_only ? 0 : (*owners_)[r.slot];
-        if (!is_only) recent_owners_.push_back(owner);  // before: what is in a parcel can be taken back
+        bool is_noted = false;
         try {
+            route(r, slots());
+            const std::uint32_t owner = is_only ? 0 : (*owners_)[r.slot];
+            if (!is_only) recent_owners_.push_back(owner);  // before: what is in a parcel can be taken back
+            is_noted = !is_only;
             if (read == nullptr || *read == nullptr) {
                 links_[owner].filled->records.push_back(std::move(r));
             } else {
                 links_[owner].filled->records.push_back(std::move(r), *read);
             }
         } catch (...) {
-            if (!is_only) recent_owners_.pop_back();
+            if (is_noted) recent_owners_.pop_back();
+            value = std::move(r.value);
             throw;
         }
         if (is_only) ++recent_;
     }
 
-    [[nodiscard]] bool has_one_link() const noexcept { return by::one_worker || links_.size() == 1; }
+    [[nodiscard]] bool has_one_link() const noexcept { return by::one_worker || has_one_link_; }
 
     void send(link& to, parcel_kind kind, std::uint64_t barrier, event_time watermark) {
         parcel<T>& p = *to.filled;
@@ -168,6 +181,7 @@ private:
     std::size_t missing_ = 0;
     std::uint64_t sent_ = 0;
     std::vector<link> links_;
+    bool has_one_link_ = false;
     std::size_t recent_ = 0;                    // put since the mark, where there is one link
     std::vector<std::uint32_t> recent_owners_;  // and where there are several
 };

@@ -194,7 +194,7 @@ private:
             const bool again = co_await failures_.try_again(here, batch_[done_].partition);
             if (!again) {
                 co_await failures_.give_up(here, batch_[done_], error_);
-                note(done_, done_ + 1);
+                note_run(done_, done_ + 1, batch_[done_].time);
                 ++done_;
             }
         } while (!scatter());
@@ -260,32 +260,37 @@ private:
         }
     }
 
-    // Notes times and positions of the records [first, end), and calls `also(record)` on the way. A run of records of
-    // one partition is noted at once.
-    template <typename Also>
-    void note(std::size_t first, std::size_t end, Also also) {
-        while (first != end) {
-            const std::size_t begin = first;
-            const std::uint32_t partition = batch_[first].partition;
-            event_time latest = no_time;
-            for (; first != end && batch_[first].partition == partition; ++first) {
-                latest = std::max(latest, batch_[first].time);
-                also(batch_[first]);
-            }
-            if constexpr (!has_event_times) times_.note(partition, latest);
-            pass(partition, batch_[first - 1].next, first - begin);
-        }
-    }
-    void note(std::size_t first, std::size_t end) {
-        note(first, end, [](const record<input>&) {});
+    // Notes the records [first, end), which are of one partition.
+    void note_run(std::size_t first, std::size_t end, event_time latest) {
+        if (first == end) return;
+        const std::uint32_t partition = batch_[first].partition;
+        if constexpr (!has_event_times) times_.note(partition, latest);
+        pass(partition, batch_[end - 1].next, end - first);
     }
 
-    // Runs the records from `first` on. Returns: behind the last one, or the one that has failed with error_.
+    // The batch goes as it is: its records get their slots.
+    void pass_whole() {
+        const std::uint32_t slots = out_.slots();
+        const std::span all = batch_.all();
+        for (std::size_t i = 0; i != all.size();) {
+            const std::size_t begin = i;
+            const std::uint32_t partition = all[i].partition;
+            event_time latest = no_time;
+            for (; i != all.size() && all[i].partition == partition; ++i) {
+                latest = std::max(latest, all[i].time);
+                out_.route(all[i], slots);
+            }
+            note_run(begin, i, latest);
+        }
+        out_.take_whole(batch_);
+    }
+
+    // Runs the records from `first` on. A run of one partition is noted at once, up to one that has failed.
+    // Returns: behind the last one, or the one that has failed with error_.
     std::size_t process(std::size_t first) {
         if constexpr (std::tuple_size_v<Head> == 0) {
             if (first == 0 && !batch_.empty() && out_.takes_whole()) {
-                note(0, batch_.size(), [this](record<input>& r) { out_.route(r); });
-                out_.take_whole(batch_);
+                pass_whole();
                 return 0;
             }
         }
@@ -296,26 +301,34 @@ private:
         static constexpr no_key key{};
         at.key = &key;
         std::shared_ptr<const original> read;
+        const std::span all = batch_.all();
         std::size_t i = first;
-        try {
-            for (; i != batch_.size(); ++i) {
-                record<input>& r = batch_[i];
-                out_.mark();
-                at.time = r.time;
-                at.next = r.next;
-                at.partition = r.partition;
-                if (r.original != nullptr) [[unlikely]] {
-                    read = batch_.original_of(i);
-                    at.read = &read;
+        for (bool has_failed = false; i != all.size() && !has_failed;) {
+            const std::size_t begin = i;
+            const std::uint32_t partition = all[i].partition;
+            at.partition = partition;
+            event_time latest = no_time;
+            try {
+                for (; i != all.size() && all[i].partition == partition; ++i) {
+                    record<input>& r = all[i];
+                    out_.mark();
+                    at.time = r.time;
+                    at.next = r.next;
+                    if (r.original != nullptr) [[unlikely]] {
+                        read = batch_.original_of(i);
+                        at.read = &read;
+                    }
+                    operators_.process(at, r.value);
+                    latest = std::max(latest, r.time);
                 }
-                operators_.process(at, r.value);
+                failures_.reset();
+            } catch (...) {
+                out_.undo();
+                error_ = std::current_exception();
+                has_failed = true;
             }
-            failures_.reset();
-        } catch (...) {
-            out_.undo();
-            error_ = std::current_exception();
+            note_run(begin, i, latest);
         }
-        note(first, i);
         return i;
     }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -249,17 +250,19 @@ private:
         at.outlet = &out_;
         at.late = &late_;
         at.watermark = advanced_;
+        const std::span all = records.all();  // none of this moves while records go
+        std::uint64_t* const loads = loads_.data();
         std::size_t i = first;
         std::uint32_t slot = UINT32_MAX;
         typename Region::operators* operators = nullptr;
         try {
-            for (; i != records.size(); ++i) {
-                record<input>& r = records[i];
+            for (; i != all.size(); ++i) {
+                record<input>& r = all[i];
                 if (r.slot != slot) {
                     slot = r.slot;
                     operators = &of_.operators_of(slot);
                 }
-                ++loads_[slot];
+                ++loads[slot];
                 out_.mark();
                 at.time = r.time;
                 at.next = r.next;
