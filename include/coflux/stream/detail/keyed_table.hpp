@@ -114,8 +114,8 @@ private:
         std::uint32_t tag = 0;
     };
 
-    // The slot was chosen by the upper half of the hash: another mix, or all keys of a slot would begin in one region.
-    static std::uint64_t hash_of(const Key& key) noexcept { return key_hash()(key) * 0x9e3779b97f4a7c15U; }
+    // The slot was chosen by the first bits of the hash, so a place is found by its last ones.
+    static std::uint64_t hash_of(const Key& key) noexcept { return key_hash()(key); }
     static std::uint32_t tag_of(std::uint64_t hash) noexcept { return static_cast<std::uint32_t>(hash >> 32); }
 
     [[nodiscard]] std::size_t place_of(const Key& key) const noexcept {
