@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -54,7 +55,11 @@ public:
         const Key& key = *static_cast<const Key*>(at.key);
         const event_time reached = this->reached(at, !of_.is_empty());
         session* into = nullptr;
-        sessions& of_key = of_.add_to(key, [&](sessions& s) { into = add(s, at.time, value, reached); });
+        bool has_gone_on = false;
+        sessions& of_key = of_.add_to(key, [&](sessions& s) {
+            has_gone_on = !s.all.empty() && is_next(s.all.back(), at.time);
+            into = has_gone_on ? go_on(s.all.back(), at.time, value) : add(s, at.time, value, reached);
+        });
         if (into == nullptr) {
             if (of_key.all.empty()) of_.erase(key);
             this->give_late(at, value);
@@ -62,6 +67,9 @@ public:
         }
         at.touched = true;
         into->has_changed = true;
+        if constexpr (!base::gives_changes && !base::accepts_late) {
+            if (has_gone_on && at.time >= reached) return;  // it is scheduled, and ends later than that
+        }
         const bool has_ended = end_of(*into) <= reached;
         if (base::gives_changes || has_ended) {
             into->is_given = has_ended;
@@ -106,6 +114,20 @@ private:
     [[nodiscard]] event_time end_of(const session& s) const noexcept { return later(s.last, gap_); }
     [[nodiscard]] event_time due_of(const session& s) const noexcept {
         return s.is_given || base::gives_changes ? later(end_of(s), this->kept()) : end_of(s);
+    }
+
+    // Whether a value at `time` is the next one of a session. By one difference, because most values are.
+    [[nodiscard]] bool is_next(const session& s, event_time time) const noexcept {
+        const auto distance = static_cast<std::uint64_t>(time.time_since_epoch().count()) -
+                              static_cast<std::uint64_t>(s.last.time_since_epoch().count());
+        return time >= s.last && distance < static_cast<std::uint64_t>(gap_.count());
+    }
+    template <typename Value>
+    session* go_on(session& s, event_time time, Value& value) {
+        aggregate_.add(s.of, std::as_const(value));
+        s.last = time;
+        s.is_given = false;
+        return &s;
     }
 
     // Adds a value to the sessions that it meets, which become one. Returns: it; nullptr where the value is late.
