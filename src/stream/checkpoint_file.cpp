@@ -84,7 +84,7 @@ std::size_t size_of_head(std::span<const std::byte> prefix, std::uint64_t all, c
     return static_cast<std::size_t>(size);
 }
 
-checkpoint_head read_head(std::span<const std::byte> head, std::uint64_t all, const std::string& file) {
+checkpoint_head read_head(std::span<const std::byte> head, const std::string& file) {
     const std::size_t end = head.size() - sum_size;
     if (state_reader(head.subspan(end)).number<std::uint64_t>() != checksum(head.first(end))) {
         throw_corrupt(file, end, "the checksum is not that of the bytes before it");
@@ -97,10 +97,16 @@ checkpoint_head read_head(std::span<const std::byte> head, std::uint64_t all, co
         throw_corrupt(file, end - in.left(), e.what());
     }
     if (in.left() != 0) throw_corrupt(file, end - in.left(), "its head has more than there is to say");
-    std::uint64_t own = head.size();
     for (const stored_state& s : read.states) {
         if (s.file > read.number) throw_corrupt(file, 0, "a state of it is in a later checkpoint");
-        if (s.file != read.number) continue;
+    }
+    return read;
+}
+
+void check_size(const checkpoint_head& head, std::size_t size, std::uint64_t all, const std::string& file) {
+    std::uint64_t own = size;
+    for (const stored_state& s : head.states) {
+        if (s.file != head.number) continue;
         if (s.size > std::numeric_limits<std::uint64_t>::max() - own) throw_corrupt(file, 0, "the size of its states");
         own += s.size;
     }
@@ -108,7 +114,6 @@ checkpoint_head read_head(std::span<const std::byte> head, std::uint64_t all, co
         throw_corrupt(file, std::min(own, all),
                       "it has " + std::to_string(all) + " bytes, and its head speaks of " + std::to_string(own));
     }
-    return read;
 }
 
 }  // namespace coflux::stream::detail

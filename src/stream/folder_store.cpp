@@ -249,7 +249,8 @@ private:
         begin.resize(co_await f.in.read_at(0, begin));
         begin.resize(size_of_head(begin, all, path));
         if (co_await f.in.read_at(0, begin) != begin.size()) throw_corrupt(path, 0, "it has become shorter");
-        f.head = read_head(begin, all, path);
+        f.head = read_head(begin, path);
+        check_size(f.head, begin.size(), all, path);
         if (f.head.job != job_) {
             throw_corrupt(path, checkpoint_prefix,
                           "it is one of the job \"" + f.head.job + "\"; this job is \"" + job_ + "\"");

@@ -41,7 +41,8 @@ void read(std::span<const std::byte> file, std::uint64_t all) {
         const auto prefix = file.first(std::min(file.size(), coflux::stream::detail::checkpoint_prefix));
         const std::size_t size = coflux::stream::detail::size_of_head(prefix, all, "f");
         if (size > file.size()) return;
-        const checkpoint_head head = coflux::stream::detail::read_head(file.first(size), all, "f");
+        const checkpoint_head head = coflux::stream::detail::read_head(file.first(size), "f");
+        coflux::stream::detail::check_size(head, size, all, "f");
         COFLUX_VERIFY(all == size + head.own_bytes(), "the sizes");
         const std::vector<std::byte> again = coflux::stream::detail::written_head(head);
         COFLUX_VERIFY(again.size() == size && std::memcmp(again.data(), file.data(), size) == 0, "what is written");

@@ -45,7 +45,10 @@ inline constexpr std::size_t checkpoint_prefix = 20;
 /// Errors: corrupt_state with the file's name.
 [[nodiscard]] std::size_t size_of_head(std::span<const std::byte> prefix, std::uint64_t all, const std::string& file);
 /// Errors: corrupt_state with the file's name.
-[[nodiscard]] checkpoint_head read_head(std::span<const std::byte> head, std::uint64_t all, const std::string& file);
+[[nodiscard]] checkpoint_head read_head(std::span<const std::byte> head, const std::string& file);
+/// Compares the size of a file, which begins with a head of `size` bytes, with what that speaks of.
+/// Errors: corrupt_state with the file's name.
+void check_size(const checkpoint_head& head, std::size_t size, std::uint64_t all, const std::string& file);
 
 [[noreturn]] void throw_corrupt(const std::string& file, std::uint64_t byte, const std::string& why);
 
