@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <exception>
 #include <map>
+#include <ranges>
 #include <set>
 #include <span>
 #include <stdexcept>
@@ -13,6 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include <coflux/combine/for_each_concurrent.hpp>
+#include <coflux/combine/when_all.hpp>
 #include <coflux/core/context.hpp>
 #include <coflux/executor/blocking_pool.hpp>
 #include <coflux/io/directory.hpp>
@@ -25,6 +28,8 @@ namespace detail {
 
 /// What is written at a time: small states together.
 constexpr std::size_t piece = std::size_t{1} << 20;
+/// States that are read at once: one is checked while others come from the drive.
+constexpr std::size_t reads_at_once = 8;
 
 /// The parts of a file, in order, a large piece at a time.
 class piece_writer {
@@ -214,16 +219,18 @@ private:
         source_file own = co_await open_file(here, number);
         if (wanted != nullptr && own.head.at != *wanted) co_return std::nullopt;
         std::map<std::uint64_t, source_file> others;
-        checkpoint c{own.head.slots, own.head.at, {}};
         for (const stored_state& s : own.head.states) {
-            source_file* from = &own;
-            if (s.file != number) {
-                auto at = others.find(s.file);
-                if (at == others.end()) at = others.emplace(s.file, co_await open_base(here, s.file, own)).first;
-                from = &at->second;
-            }
-            c.states.push_back(co_await read_state(here, *from, s));
+            if (s.file == number || others.contains(s.file)) continue;
+            others.emplace(s.file, co_await open_base(here, s.file, own));
         }
+        checkpoint c{own.head.slots, own.head.at, std::vector<slot_state>(own.head.states.size())};
+        co_await for_each_concurrent(std::views::iota(std::size_t{0}, c.states.size()), reads_at_once,
+                                     [&](environment&, std::size_t i) -> call<void> {
+                                         auto& inside = co_await context();
+                                         const stored_state& s = own.head.states[i];
+                                         source_file& from = s.file == number ? own : others.at(s.file);
+                                         c.states[i] = co_await read_state(inside, from, s);
+                                     });
         known_.clear();
         note(own.head);
         co_return c;

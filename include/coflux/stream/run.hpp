@@ -158,6 +158,11 @@ private:
                                                        job->barriers_, has_store);
         co_await worker.run(here);
     }
+    template <std::size_t I>
+    static fork<void> run_restorer(environment&, borrowed<job_run> job, borrowed<checkpoint> from, std::size_t number) {
+        std::get<I>(job->regions_)->restore(number, from->states);
+        co_return;
+    }
     static fork<void> run_writer(environment&, borrowed<job_run> job) {
         auto& here = co_await context();
         co_await job->writer_.run(here);
@@ -245,7 +250,7 @@ private:
                                                     std::to_string(found->slots) + " slots, the job has " +
                                                     std::to_string(job_.slots));
                     }
-                    take(*found, std::make_index_sequence<count>());
+                    co_await take(here, *found, std::make_index_sequence<count>());
                     at = std::move(found->at);
                 } else if (at && all::have_state) {
                     throw corrupt_state("coflux: the sink of the job \"" + job_.name +
@@ -266,14 +271,26 @@ private:
         }
         co_return at ? *std::move(at) : positions();
     }
+    // Each worker restores its own slots, at once with the others. Nothing is read before all have theirs: an output of
+    // a job whose state is corrupt would be wrong.
     template <std::size_t... I>
-    void take(const checkpoint& from, std::index_sequence<I...>) {
+    [[nodiscard]] call<void> take(environment&, checkpoint& from, std::index_sequence<I...>) {
+        auto& here = co_await context();
         for (const slot_state& each : from.states) {
-            const bool known = ((each.region == I + 1 && (std::get<I>(regions_)->restore(each), true)) || ...);
-            if (!known) {
+            if (each.region == 0 || each.region > count) {
                 throw corrupt_state("coflux: the checkpoint of the job \"" + job_.name + "\" has a state of region " +
                                     std::to_string(each.region) + "; the flow has " + std::to_string(count));
             }
+        }
+        co_await with_scope(here, [&](task_scope& scope) -> call<void> {
+            (spawn_restorers<I>(scope, from), ...);
+            co_return;
+        });
+    }
+    template <std::size_t I>
+    void spawn_restorers(task_scope& scope, checkpoint& from) {
+        for (std::size_t w = 0; w != std::get<I>(regions_)->workers(); ++w) {
+            scope.spawn(run_restorer<I>, borrowed(*this), borrowed(from), w);
         }
     }
 

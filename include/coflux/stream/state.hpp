@@ -88,11 +88,8 @@ public:
     void set_version(std::uint32_t v) noexcept { version_ = v; }
 
     std::span<const std::byte> bytes(std::size_t n) {
-        if (n > left_.size()) {
-            throw corrupt_state("coflux: the stored state ends at byte " + std::to_string(all_) +
-                                ", within a value of " + std::to_string(n) + " bytes at " +
-                                std::to_string(all_ - left_.size()));
-        }
+        if (n > left_.size()) [[unlikely]]
+            throw_too_short(n);
         const auto taken = left_.first(n);
         left_ = left_.subspan(n);
         return taken;
@@ -128,6 +125,12 @@ public:
     [[nodiscard]] std::size_t left() const noexcept { return left_.size(); }
 
 private:
+    // Apart: a text that is put together would keep bytes() from being inlined.
+    [[noreturn, gnu::noinline, gnu::cold]] void throw_too_short(std::size_t n) const {
+        throw corrupt_state("coflux: the stored state ends at byte " + std::to_string(all_) + ", within a value of " +
+                            std::to_string(n) + " bytes at " + std::to_string(all_ - left_.size()));
+    }
+
     std::span<const std::byte> left_;
     std::size_t all_;
     std::uint32_t version_ = 0;

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <map>
 #include <random>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -69,6 +70,47 @@ TEST(keyed_table, gives_back_what_was_stored) {
     EXPECT_EQ(other.size(), 100U);
     EXPECT_EQ(other.find("old"), nullptr);
     for (int i = 0; i != 100; ++i) EXPECT_EQ(other["key " + std::to_string(i)], i);
+}
+
+TEST(keyed_table, goes_on_as_a_map_from_what_was_stored) {
+    for (int n = 0; n != 200; ++n) {
+        stream::detail::keyed_table<int, int> stored;
+        for (int i = 0; i != n; ++i) stored[i * 7] = i;
+        std::vector<std::byte> bytes;
+        stream::state_writer out(bytes);
+        stored.save(out);
+        stream::detail::keyed_table<int, int> table;
+        stream::state_reader in(bytes);
+        table.load(in);
+        ASSERT_EQ(in.left(), 0U);
+        ASSERT_EQ(table.size(), static_cast<std::size_t>(n));
+        EXPECT_EQ(table.find(-1), nullptr);
+        for (int i = 0; i < n; i += 2) EXPECT_TRUE(table.erase(i * 7));
+        for (int i = n; i != 2 * n + 1; ++i) table[i * 7] = i;
+        for (int i = 0; i != 2 * n + 1; ++i) {
+            const int* const found = table.find(i * 7);
+            ASSERT_EQ(found != nullptr, i >= n || i % 2 == 1) << n << ": " << i;
+            if (found != nullptr) {
+                EXPECT_EQ(*found, i);
+            }
+        }
+    }
+}
+
+TEST(keyed_table, refuses_a_key_that_was_stored_twice_and_too_few_bytes) {
+    stream::detail::keyed_table<int, int> table;
+    table[1] = 1;
+    std::vector<std::byte> bytes;
+    stream::state_writer out(bytes);
+    out.size(3);
+    out(4, 40, 5, 50, 4, 41);
+    for (const std::size_t size : {bytes.size(), bytes.size() - 1}) {
+        stream::state_reader in(std::span(bytes).first(size));
+        EXPECT_THROW(table.load(in), stream::corrupt_state);
+        EXPECT_EQ(table.size(), 1U);
+        EXPECT_NE(table.find(1), nullptr);
+        EXPECT_EQ(table.find(4), nullptr);
+    }
 }
 
 TEST(keyed_table, is_empty_at_first) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -97,13 +98,20 @@ public:
         out.size(entries_.size());
         for (const entry& each : entries_) out(each.key, each.state);
     }
+    /// In place of what it has. It gets its size before it is filled, and no key is looked for.
+    /// Errors: corrupt_state, also where a key stands there twice; the table is as before.
     void load(state_reader& in) {
-        clear();
-        for (std::size_t n = in.size(); n != 0; --n) {
-            Key key{};
-            in(key);
-            in((*this)[key]);
+        std::size_t left = in.size();
+        std::vector<entry> entries;
+        entries.reserve(left);
+        for (; left != 0; --left) {
+            entry& each = entries.emplace_back();
+            in(each.key, each.state);
         }
+        std::vector<cell> index(std::bit_ceil(entries.size() + entries.size() / 3 + 1));
+        if (!index_all(entries, index)) throw corrupt_state("coflux: the stored state has a key twice");
+        entries_ = std::move(entries);
+        take(std::move(index));
     }
 
 private:
@@ -140,16 +148,27 @@ private:
         index_[gap] = {};
     }
     void grow() {
-        const std::size_t size = std::max<std::size_t>(16, index_.size() * 2);
-        std::vector<cell> larger(size);
-        for (std::uint32_t i = 0; i != entries_.size(); ++i) {
-            const std::uint64_t hash = hash_of(entries_[i].key);
-            std::size_t at = hash & (size - 1);
-            while (larger[at].entry != none) at = (at + 1) & (size - 1);
-            larger[at] = {i, tag_of(hash)};
+        std::vector<cell> larger(std::max<std::size_t>(16, index_.size() * 2));
+        (void)index_all(entries_, larger);
+        take(std::move(larger));
+    }
+    void take(std::vector<cell> index) noexcept {
+        index_ = std::move(index);
+        mask_ = index_.size() - 1;
+    }
+    // Returns: false where a key is there twice. That is looked for only where two keys meet, in a cell that is at hand.
+    static bool index_all(const std::vector<entry>& entries, std::vector<cell>& index) {
+        const std::size_t mask = index.size() - 1;
+        for (std::uint32_t i = 0; i != entries.size(); ++i) {
+            const std::uint64_t hash = hash_of(entries[i].key);
+            const std::uint32_t tag = tag_of(hash);
+            std::size_t at = hash & mask;
+            for (; index[at].entry != none; at = (at + 1) & mask) {
+                if (index[at].tag == tag && entries[index[at].entry].key == entries[i].key) return false;
+            }
+            index[at] = {i, tag};
         }
-        index_ = std::move(larger);
-        mask_ = size - 1;
+        return true;
     }
 
     // Returns: the state of a key that is not in the table.

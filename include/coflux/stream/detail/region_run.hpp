@@ -81,7 +81,7 @@ public:
           inboxes_(by::one_worker ? 1 : workers),
           meeting_(inboxes_.size()) {
         slot_owners first(slots_.size());
-        for (std::size_t s = 0; s != first.size(); ++s) first[s] = static_cast<std::uint32_t>(s % inboxes_.size());
+        for (std::size_t s = 0; s != first.size(); ++s) first[s] = first_owner(s);
         owners_ = std::make_shared<const slot_owners>(std::move(first));
     }
 
@@ -114,7 +114,22 @@ public:
         }
     }
 
-    /// Takes the state of a slot over, before the run.
+    /// Takes the states of a worker's slots over, before the run. Workers may do so at once.
+    void restore(std::size_t worker, std::vector<slot_state>& from) {
+        for (slot_state& each : from) {
+            if (each.region != number || first_owner(each.slot) != worker) continue;
+            restore(each);
+            each.bytes = std::vector<std::byte>();  // the next table has use for the memory
+        }
+    }
+
+    const std::uint32_t number;
+    const std::uint32_t state_version;
+
+private:
+    [[nodiscard]] std::uint32_t first_owner(std::size_t slot) const noexcept {
+        return static_cast<std::uint32_t>(slot % inboxes_.size());
+    }
     void restore(const slot_state& from) {
         if (from.slot >= slots_.size())
             throw corrupt_state("coflux: a stored state of slot " + std::to_string(from.slot));
@@ -133,10 +148,6 @@ public:
         }
     }
 
-    const std::uint32_t number;
-    const std::uint32_t state_version;
-
-private:
     const Region& of_;
     std::vector<std::unique_ptr<operators>> slots_;
     std::shared_ptr<const slot_owners> owners_;
