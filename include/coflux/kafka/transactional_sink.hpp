@@ -29,6 +29,7 @@ public:
     kafka_transaction(kafka::partition_source& inputs, kafka::producer_options options);
 
     [[nodiscard]] kafka::producer& out() noexcept { return out_; }
+    [[nodiscard]] const kafka::client_options& client() const noexcept { return options_.client; }
     [[nodiscard]] call<std::optional<stream::positions>> committed(environment& here);
     [[nodiscard]] call<void> begin(environment& here);
     [[nodiscard]] call<void> commit(environment& here, const stream::positions& done);
@@ -46,6 +47,8 @@ private:
 }  // namespace detail
 
 namespace kafka {
+
+class topic_store;
 
 /// Sends each value to a topic, exactly once: `kafka::transactional_sink out(in, {.transactional_id = "totals-1", …},
 /// "totals", keyed(f, g))` for a job with `.delivery = stream::exactly_once` over the source `in`.
@@ -118,6 +121,7 @@ public:
     }
 
 private:
+    friend class topic_store;
     detail::kafka_transaction transaction_;
     detail::kafka_output<Encode> output_;
     const void* unsent_ = nullptr;  // the first record of a write that has failed which was not sent

@@ -139,10 +139,13 @@ private:
         if constexpr (has_dead_letters<on_error>) co_await policy_.on_error.flush(here);
         // [stream.commit.flush]
         co_await sink_.flush(here);
+        // A store may put the state into the sink's transaction.
+        if constexpr (is_exact) {
+            if (!is_open_) co_await open(here);
+        }
         // [stream.commit.store]
         if constexpr (has_store) co_await store_of(job_.state).store(here, reached);
         if constexpr (is_exact) {
-            if (!is_open_) co_await open(here);
             is_open_ = false;  // a commit that fails may have been one: it is not aborted
             co_await sink_.commit(here, reached.at);
         }
