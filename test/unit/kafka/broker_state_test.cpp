@@ -2,6 +2,7 @@
 // starts one for kafka.broker.
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstddef>
@@ -23,6 +24,7 @@
 #include <coflux/kafka/decode.hpp>
 #include <coflux/kafka/partition_source.hpp>
 #include <coflux/kafka/producer.hpp>
+#include <coflux/kafka/share_partitions.hpp>
 #include <coflux/kafka/topic_store.hpp>
 #include <coflux/kafka/transactional_sink.hpp>
 #include <coflux/stream/stream.hpp>
@@ -167,6 +169,88 @@ TEST_F(kafka_broker_state, is_one_with_outputs_and_positions_where_processes_are
         EXPECT_EQ(reader.wrong(), 0U);
         for (int n = 0; n != numbers; ++n) EXPECT_EQ(reader.last_of(n), each * kills / numbers) << n;
         co_await out.close(here);
+    });
+}
+
+TEST_F(kafka_broker_state, goes_to_the_process_that_gets_its_partition) {
+    on_pool([&](environment&) -> call<void> {
+        auto&& here = co_await coflux::context();
+        constexpr std::int32_t partitions = 2;
+        constexpr int numbers = 20;
+        const std::string topic = "moved-state";
+        co_await kafka::create_topic(here, client, {.name = topic, .partitions = partitions});
+        co_await kafka::create_topic(here, client, {.name = topic + "-out"});
+        co_await makes_state(here, topic + "-state");
+        std::atomic<std::size_t> by_second = 0;
+        // Two members in one process, which are two as the broker sees it.
+        const auto shares = [&](environment&, stream::job_control& all, std::atomic<std::size_t>* begun) -> call<void> {
+            auto&& self = co_await coflux::context();
+            const auto job = [&](environment&, const kafka::position& p, stream::job_control& control) -> call<void> {
+                auto&& inside = co_await coflux::context();
+                if (begun != nullptr) ++*begun;
+                const std::vector<kafka::position> one{p};
+                kafka::partition_source in({.client = client, .group = topic + "-positions"}, one);
+                kafka::transactional_sink out(
+                    in, {.client = client, .transactional_id = topic + std::to_string(p.partition), .linger = 1ms},
+                    topic + "-out", kafka::keyed(number_text, count_text));
+                kafka::topic_store state(out, {topic + "-state", p.partition}, "counts");
+                (void)co_await stream::run(inside,
+                                           stream::from(in) | kafka::decode(number_of) |
+                                               stream::by_key(std::identity()) | stream::fold<count, counted>(add) |
+                                               stream::to(out),
+                                           stream::job{.workers = 1,
+                                                       .slots = 4,
+                                                       .commit_every = 20ms,
+                                                       .delivery = stream::exactly_once,
+                                                       .state = state,
+                                                       .control = &control});
+                co_await out.close(inside);
+                co_await in.close(inside);
+            };
+            co_await kafka::share_partitions(self, {.client = client, .group = topic}, {topic}, job, all);
+        };
+        stream::job_control first;
+        stream::job_control second;
+        coflux::manual_reset_event joins;
+        const auto shares_second = [&](environment&) -> call<void> {
+            auto&& self = co_await coflux::context();
+            co_await joins.wait();
+            co_await shares(self, second, &by_second);
+        };
+        read_counts reader(client, topic + "-out");
+        const auto drives = [&](environment&) -> call<void> {
+            auto&& self = co_await coflux::context();
+            kafka::producer out({.client = client, .linger = 1ms});
+            int sent = 0;
+            const auto sends = [&](environment&, int rounds) -> call<void> {
+                auto&& inside = co_await coflux::context();
+                for (int i = 0; i != rounds * numbers; ++i, ++sent) {
+                    const std::string text = std::to_string(sent % numbers);
+                    const kafka::outgoing m{.topic = topic, .partition = sent % partitions, .value = text};
+                    if (!out.try_send(m)) co_await out.send(inside, m);
+                }
+                co_await out.flush(inside);
+            };
+            co_await sends(self, 100);
+            co_await reader.read_until(self, static_cast<std::size_t>(sent));
+            joins.set();
+            while (by_second == 0) {  // a group takes seconds to let it in
+                co_await sends(self, 1);
+                co_await 20ms;
+            }
+            co_await sends(self, 100);
+            co_await reader.read_until(self, static_cast<std::size_t>(sent) - 50U * numbers);
+            first.drain();  // its partition goes to the other one, too
+            co_await reader.read_until(self, static_cast<std::size_t>(sent));
+            while (by_second != partitions) co_await 5ms;
+            co_await sends(self, 100);
+            co_await reader.read_until(self, static_cast<std::size_t>(sent));
+            second.drain();
+            EXPECT_EQ(reader.wrong(), 0U);
+            for (int n = 0; n != numbers; ++n) EXPECT_EQ(reader.last_of(n), sent / numbers) << n;
+            co_await out.close(self);
+        };
+        co_await coflux::when_all(shares(here, first, nullptr), shares_second(here), drives(here));
     });
 }
 
