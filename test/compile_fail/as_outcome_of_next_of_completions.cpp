@@ -1,4 +1,4 @@
-// expect: coflux: next() stops its awaiter with a child that was stopped: write co_await done.next_outcome()
+// expect: coflux: this cannot be awaited as an outcome: await it in a call, and the call as one, as_outcome(f(here)); next() of completions has next_outcome()
 #include <coflux/coflux.hpp>
 
 coflux::task<void, coflux::noop_executor> root(coflux::environment&) {

@@ -101,7 +101,7 @@ auto bind_outcome(promise_base& p, A&& awaited, std::source_location where) {
     } else {
         static_assert(!await_access::may_stop_its_awaiter<A>(),
                       "coflux: this cannot be awaited as an outcome: await it in a call, and the call as one, "
-                      "as_outcome(f(here))");
+                      "as_outcome(f(here)); next() of completions has next_outcome()");
         return caught_awaiter<A>(p, std::forward<A>(awaited), where);
     }
 }

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include <coflux/base/adaptive_lock.hpp>
-#include <coflux/base/config.hpp>
 #include <coflux/base/intrusive_list.hpp>
 #include <coflux/core/detail/join/waiter.hpp>
 #include <coflux/core/detail/promise/promise_base.hpp>
@@ -152,15 +151,6 @@ struct stops_consumer {};
 template <>
 struct stops_consumer<true> {
     using may_stop_its_awaiter = void;
-
-    struct on_outcome {
-        template <typename P>
-        static completion_look<true> bind(P& p, completion_set& of) noexcept {
-            static_assert(never<P>, "coflux: next() stops its awaiter with a child that was stopped: write co_await "
-                                    "done.next_outcome(), a std::optional<indexed<outcome<T>>>");
-            return completion_look<true>(p, of);
-        }
-    };
 };
 
 /// What next() and next_outcome() await.
