@@ -180,8 +180,11 @@ private:
         std::size_t given = 0;
         while (given != most) {
             const std::string_view left = p.left();
-            std::size_t end = find_end(p, left);
-            if (p.field == quoting::open && (p.has_all || left.size() > options_.most_bytes))
+            // Not beyond the limit, so that the end of a record does not depend on what has been read behind it.
+            std::size_t end = find_end(p, left.substr(0, std::max(options_.most_bytes, options_.most_bytes + 1)));
+            const bool is_too_long = left.size() > options_.most_bytes;
+            if (end == std::string_view::npos &&
+                (p.field == quoting::open ? p.has_all || is_too_long : p.field == quoting::closed && is_too_long))
                 end = left.find('\n', p.opened);
             if (std::min(end, left.size()) > options_.most_bytes) {
                 if (given != 0) return true;  // the lines before it come; it is the error of the next read
@@ -215,7 +218,7 @@ private:
             } else if (c == '"' && p.field == quoting::none) {
                 p.field = quoting::open;
                 p.opened = i;
-            } else if (c == '"' && p.field == quoting::closed) {
+            } else if (c == '"' && p.field == quoting::closed && left[i - 1] == '"') {
                 p.field = quoting::open;
             } else if (p.field == quoting::none) {
                 p.field = quoting::plain;

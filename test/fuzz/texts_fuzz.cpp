@@ -36,16 +36,46 @@ struct cut {
     bool is_too_long = false;
 };
 
+std::size_t end_of_line(std::string_view text, std::size_t from) {
+    return std::min(text.find('\n', from), text.size());
+}
+
+/// Where the field ends whose first byte, at `begin`, is a quote: at a separator, or at the end of its record.
+/// `most`: where the record ends at the latest. Where it goes on behind that, the quote is one that does not close.
+std::size_t end_of_quoted(std::string_view text, std::size_t begin, std::size_t most, char separator) {
+    const bool goes_on = text.size() > most;
+    const std::size_t known = std::min(text.size(), most + 1);
+    std::size_t i = begin + 1;
+    for (;; i += 2) {
+        i = std::min(text.find('"', i), text.size());
+        if (i >= known) return end_of_line(text, begin);
+        if (i + 1 == known || text[i + 1] != '"') break;
+    }
+    for (++i; i != known && text[i] == '\r';) ++i;
+    if (i == known) return goes_on ? end_of_line(text, begin) : i;
+    if (text[i] == separator || text[i] == '\n') return i;
+    // More stands behind the quote: the record ends with the line of its first one.
+    const std::size_t end = end_of_line(text, begin);
+    return end < i ? end : end_of_line(text, i);
+}
+
+std::size_t end_of_record(std::string_view text, std::size_t begin, const stream::line_source_options& options) {
+    if (!options.quoted) return end_of_line(text, begin);
+    const std::string ends{options.separator, '\n'};
+    for (std::size_t i = begin;; ++i) {
+        const bool is_quoted = i < text.size() && text[i] == '"';
+        i = is_quoted ? end_of_quoted(text, i, begin + options.most_bytes, options.separator)
+                      : std::min(text.find_first_of(ends, i), text.size());
+        if (i == text.size() || text[i] == '\n') return i;
+    }
+}
+
 /// As the page of line_source says.
 cut model_of(std::string_view text, const stream::line_source_options& options) {
     cut all;
-    std::size_t begin = 0;
-    bool in_quotes = false;
-    for (std::size_t i = 0; i <= text.size(); ++i) {
+    for (std::size_t begin = 0; begin < text.size();) {
+        const std::size_t i = end_of_record(text, begin, options);
         const bool at_end = i == text.size();
-        if (!at_end && options.quoted && text[i] == '"') in_quotes = !in_quotes;
-        if (!at_end && (text[i] != '\n' || in_quotes)) continue;
-        if (at_end && begin == i) break;
         if (i - begin > options.most_bytes) {
             all.is_too_long = true;
             break;
