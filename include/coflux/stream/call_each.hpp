@@ -39,6 +39,7 @@ struct routing<in_place, T> {
     using key_type = no_key;
     static constexpr bool one_worker = false;
     static constexpr bool is_stateful = false;
+    static constexpr bool keeps_slots = true;
     static no_key key_of(const in_place&, const record<T>&) { return {}; }
     static std::uint32_t slot(const in_place&, const record<T>& r, std::uint32_t, std::uint32_t&) { return r.slot; }
 };

@@ -24,7 +24,8 @@ public:
             at.touched = true;
             this->next().process(at, output);
         };
-        std::invoke(f_, states_[*static_cast<const Key*>(at.key)], std::as_const(value), emit);
+        states_.add_to(*static_cast<const Key*>(at.key),
+                       [&](State& state) { std::invoke(f_, state, std::as_const(value), emit); });
         at.touched = true;
     }
     void save(state_writer& out) const {

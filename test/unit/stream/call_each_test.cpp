@@ -96,6 +96,30 @@ TEST(call_each, begins_a_region_behind_other_stages) {
     });
 }
 
+TEST(call_each, keeps_the_slots_of_the_region_before) {
+    on_pool(2, [](coflux::environment& here) -> coflux::call<void> {
+        stream::memory_source source(orders(2'000));
+        stream::memory_sink<std::int64_t> sink;
+        int running = 0;
+        int most = 0;
+        (void)co_await stream::run(here,
+                                   stream::from(source) | stream::by_key(&order::customer) |
+                                       stream::map([](const order& o) { return o.amount; }) |
+                                       stream::call_each(
+                                           [&](coflux::environment&, std::int64_t v) -> coflux::call<std::int64_t> {
+                                               most = std::max(most, ++running);
+                                               co_await coflux::yield();
+                                               --running;
+                                               co_return v;
+                                           },
+                                           8) |
+                                       stream::to(sink),
+                                   stream::job{.workers = 1, .max_batch = 100});
+        EXPECT_EQ(most, 8);  // those of one slot go one after the other
+        EXPECT_EQ(sink.values().size(), 2'000U);
+    });
+}
+
 TEST(call_each, tries_again_and_gives_up_as_a_stage_does) {
     on_pool(2, [](coflux::environment& here) -> coflux::call<void> {
         for (const std::size_t in_flight : {1, 8}) {

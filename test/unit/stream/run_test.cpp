@@ -179,6 +179,84 @@ TEST(run, tries_a_record_again_before_it_gives_it_up) {
     });
 }
 
+TEST(run, tries_each_record_as_often_as_the_job_says) {
+    on_pool(2, [](coflux::environment& here) -> coflux::call<void> {
+        // In a head, and in a region.
+        for (const bool is_keyed : {false, true}) {
+            stream::memory_source source(orders(300));
+            stream::memory_sink<std::int64_t> sink;
+            std::map<std::int64_t, int> attempts;
+            const auto value = [&](const order& o) {
+                if (o.amount % 10 == 3 && ++attempts[o.amount] < 3) throw std::runtime_error("not yet");
+                return o.amount;
+            };
+            const stream::job options{.workers = 1, .retries = {.attempts = 2, .first = 1us}};
+            std::uint64_t retried = 0;
+            if (is_keyed) {
+                const auto report = co_await stream::run(here,
+                                                         stream::from(source) | stream::by_key(&order::customer) |
+                                                             stream::map(value) | stream::to(sink),
+                                                         options);
+                retried = report.retried;
+            } else {
+                const auto report =
+                    co_await stream::run(here, stream::from(source) | stream::map(value) | stream::to(sink), options);
+                retried = report.retried;
+            }
+            EXPECT_EQ(retried, 60U);
+            EXPECT_EQ(sink.values().size(), 300U);
+        }
+    });
+}
+
+TEST(run, gives_up_a_record_whose_key_throws) {
+    on_pool(2, [](coflux::environment& here) -> coflux::call<void> {
+        for (const std::size_t workers : {1, 2}) {
+            stream::memory_source source(orders(300));
+            stream::memory_sink<std::int64_t> sink;
+            const auto key = [](const order& o) {
+                if (o.amount == 250) throw std::runtime_error("no key");
+                return o.customer;
+            };
+            const auto amount = [](const order& o) { return o.amount; };
+            const auto report = co_await stream::run(
+                here, stream::from(source) | stream::by_key(key) | stream::map(amount) | stream::to(sink),
+                stream::job{.workers = workers, .max_batch = 64, .on_error = stream::skip_record()});
+            EXPECT_EQ(report.skipped, 1U);
+            EXPECT_EQ(sink.values().size(), 299U);
+            EXPECT_EQ(std::ranges::count(sink.values(), 250), 0);
+        }
+    });
+}
+
+TEST(run, leaves_nothing_of_an_output_whose_key_throws) {
+    on_pool(2, [](coflux::environment& here) -> coflux::call<void> {
+        for (const std::size_t workers : {1, 2}) {
+            stream::memory_source source(orders(300));
+            stream::memory_sink<std::string> sink;
+            const auto emits = [](const order& o, const auto& emit) {
+                try {
+                    emit(std::to_string(o.amount) + " of a text that is on the heap");
+                } catch (const std::runtime_error&) {
+                    emit("none");
+                }
+            };
+            const auto key = [](const std::string& text) {
+                if (text.starts_with("25")) throw std::runtime_error("no key");
+                return text;
+            };
+            (void)co_await stream::run(here,
+                                       stream::from(source) | stream::by_key(&order::customer) |
+                                           stream::flat_map<std::string>(emits) | stream::by_key(key) |
+                                           stream::map([](const std::string& text) { return text; }) | stream::to(sink),
+                                       stream::job{.workers = workers});
+            EXPECT_EQ(sink.values().size(), 300U);
+            EXPECT_EQ(std::ranges::count(sink.values(), ""), 0);
+            EXPECT_EQ(std::ranges::count(sink.values(), "none"), 11);  // 25, and 250 to 259
+        }
+    });
+}
+
 TEST(run, takes_back_what_a_failed_record_has_emitted) {
     on_pool(1, [](coflux::environment& here) -> coflux::call<void> {
         for (const std::size_t workers : {1, 3}) {

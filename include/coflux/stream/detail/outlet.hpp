@@ -43,18 +43,19 @@ public:
     void put(const place& at, T&& value) {
         batch<T>& first = links_[0].filled->records;
         if (!has_one_link() || at.read != nullptr || !first.has_room()) [[unlikely]] {
-            put_apart(std::move(value), at.time, at.next, at.partition, at.read);
+            put_apart(std::move(value), at);
             return;
         }
         // Made where it stays: a record that is made before, and copied, costs a wait for its stores.
-        first.push_back({std::move(value), at.time, at.next, at.partition});
-        ++recent_;  // before: a key that throws takes it back
+        first.push_back({std::move(value), at.time, at.next, at.partition, slot_before(at)});
         try {
             route(first.back(), slots());
         } catch (...) {
             value = std::move(first.back().value);
+            first.pop_back();
             throw;
         }
+        ++recent_;
     }
     /// How many slots the consumers have.
     [[nodiscard]] std::uint32_t slots() const noexcept { return static_cast<std::uint32_t>(owners_->size()); }
@@ -135,9 +136,9 @@ private:
     // Where there are several links, or what was read goes with the record, or its parcel must grow. Apart, so that
     // put() is inlined; by value, so that neither the place nor a small value must stand in memory for it.
     using apart_value = std::conditional_t<std::is_trivially_copyable_v<T>, T, T&&>;
-    [[gnu::noinline]] void put_apart(apart_value value, event_time time, std::int64_t next, std::uint32_t partition,
-                                     const std::shared_ptr<const original>* read) {
-        record<T> r{std::move(value), time, next, partition};
+    [[gnu::noinline]] void put_apart(apart_value value, const place& at) {
+        const std::shared_ptr<const original>* const read = at.read;
+        record<T> r{std::move(value), at.time, at.next, at.partition, slot_before(at)};
         const bool is_only = has_one_link();
         bool is_noted = false;
         try {
@@ -158,6 +159,14 @@ private:
         if (is_only) ++recent_;
     }
 
+    // For a region that goes on with the slots of the one before.
+    [[nodiscard]] static std::uint32_t slot_before([[maybe_unused]] const place& at) noexcept {
+        if constexpr (requires { by::keeps_slots; }) {
+            return at.slot;
+        } else {
+            return 0;
+        }
+    }
     [[nodiscard]] bool has_one_link() const noexcept { return by::one_worker || has_one_link_; }
 
     void send(link& to, parcel_kind kind, std::uint64_t barrier, event_time watermark) {

@@ -269,30 +269,33 @@ private:
     }
 
     // The batch goes as it is: its records get their slots.
-    void pass_whole() {
+    // Returns: false, and nothing is done, where a key throws.
+    bool pass_whole() {
         const std::uint32_t slots = out_.slots();
         const std::span all = batch_.all();
+        try {
+            for (record<input>& r : all) out_.route(r, slots);
+        } catch (...) {
+            return false;
+        }
         for (std::size_t i = 0; i != all.size();) {
             const std::size_t begin = i;
             const std::uint32_t partition = all[i].partition;
             event_time latest = no_time;
             for (; i != all.size() && all[i].partition == partition; ++i) {
                 latest = std::max(latest, all[i].time);
-                out_.route(all[i], slots);
             }
             note_run(begin, i, latest);
         }
         out_.take_whole(batch_);
+        return true;
     }
 
     // Runs the records from `first` on. A run of one partition is noted at once, up to one that has failed.
     // Returns: behind the last one, or the one that has failed with error_.
     std::size_t process(std::size_t first) {
         if constexpr (std::tuple_size_v<Head> == 0) {
-            if (first == 0 && !batch_.empty() && out_.takes_whole()) {
-                pass_whole();
-                return 0;
-            }
+            if (first == 0 && !batch_.empty() && out_.takes_whole() && pass_whole()) return 0;
         }
         place at;
         at.outlet = &out_;
@@ -317,12 +320,15 @@ private:
                     if (r.original != nullptr) [[unlikely]] {
                         read = batch_.original_of(i);
                         at.read = &read;
+                    } else {
+                        at.read = nullptr;
                     }
                     operators_.process(at, r.value);
                     latest = std::max(latest, r.time);
                 }
                 failures_.reset();
             } catch (...) {
+                if (i != first) failures_.reset();  // those before it have passed
                 out_.undo();
                 error_ = std::current_exception();
                 has_failed = true;

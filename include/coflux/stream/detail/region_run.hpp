@@ -269,17 +269,17 @@ private:
         try {
             for (; i != all.size(); ++i) {
                 record<input>& r = all[i];
+                out_.mark();
+                at.touched = false;
                 if (r.slot != slot) {
                     slot = r.slot;
                     operators = &of_.operators_of(slot);
                 }
                 ++loads[slot];
-                out_.mark();
                 at.time = r.time;
                 at.next = r.next;
                 at.partition = r.partition;
                 at.slot = r.slot;
-                at.touched = false;
                 const auto& key = by::key_of(of_.partitioner(), std::as_const(r));
                 at.key = &key;
                 if constexpr (calls_first) {
@@ -291,7 +291,8 @@ private:
             }
             failures_.reset();
         } catch (...) {
-            if (at.touched) throw;  // its state has counted it: only the last checkpoint is right
+            if (at.touched) throw;              // its state has counted it: only the last checkpoint is right
+            if (i != first) failures_.reset();  // those before it have passed
             // [stream.failure.undo]
             out_.undo();
             // [stream.failure.same_record]
