@@ -1,15 +1,22 @@
 #include <coflux/kafka/share_partitions.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <stdexcept>
 #include <utility>
 
+#include <coflux/core/as_outcome.hpp>
 #include <coflux/core/context.hpp>
 #include <coflux/core/fork.hpp>
+#include <coflux/core/this_coroutine.hpp>
+#include <coflux/kafka/error.hpp>
+#include <coflux/scope/shielded.hpp>
 #include <coflux/scope/with_scope.hpp>
 #include <coflux/sync/manual_reset_event.hpp>
+#include <coflux/time/timeout.hpp>
 
 namespace coflux::detail {
 namespace {
@@ -23,6 +30,17 @@ struct shared_partition {
     manual_reset_event ended;
 };
 using partition_share = std::shared_ptr<shared_partition>;
+
+/// Another process may have the partition already: the group tells a member that was paused only later.
+bool is_fenced(const std::exception_ptr& error) {
+    try {
+        std::rethrow_exception(error);
+    } catch (const kafka::error& e) {
+        return e.is_fatal() && e.code() == kafka::errc::fenced;
+    } catch (...) {
+        return false;
+    }
+}
 
 /// Tells the end of a job, whatever it is.
 class told_end {
@@ -40,21 +58,24 @@ class partition_sharer {
 public:
     partition_sharer(const kafka::consumer_options& member, kafka::partition_job job)
         : in_(member),
+          hears_within_(member.session_timeout),
           job_(std::move(job)) {}
 
     call<void> run(environment&, std::vector<std::string> topics, stream::job_control& control) {
         auto&& here = co_await context();
-        co_await in_.subscribe(here, std::move(topics));
-        co_await with_scope(here, [&](task_scope& jobs) -> call<void> {
+        auto end = co_await as_outcome(with_scope(here, [&](task_scope& jobs) -> call<void> {
             auto&& inside = co_await context();
+            co_await in_.subscribe(inside, std::move(topics));
             co_await with_scope(inside, [&](task_scope& polling) -> call<void> {
                 polling.spawn(drainer, borrowed(control), borrowed(polling));
                 polling.spawn(poller, borrowed(*this), borrowed(jobs));
                 co_return;
             });
             for (const partition_share& p : running_) p->control.drain();
-        });
-        co_await in_.close(here);  // until then no other process gets them
+        }));
+        co_await shielded(in_.close(here));  // until then no other process gets them
+        if (end.is_stopped()) co_await this_coroutine::stop();
+        std::move(end).value();
     }
 
 private:
@@ -82,7 +103,14 @@ private:
     static fork<void> job_runner(environment&, borrowed<partition_sharer> self, partition_share p,
                                  borrowed<task_scope> running) {
         auto&& here = co_await context();
-        co_await self->job_(here, p->of, p->control);
+        std::exception_ptr failed;
+        try {
+            co_await self->job_(here, p->of, p->control);
+        } catch (...) {
+            failed = std::current_exception();
+        }
+        if (failed != nullptr && is_fenced(failed)) (void)co_await timeout(p->lost.wait(), self->hears_within_);
+        if (failed != nullptr && !p->lost.is_set()) std::rethrow_exception(failed);
         running->request_stop();
     }
 
@@ -134,6 +162,7 @@ private:
     }
 
     kafka::consumer in_;
+    std::chrono::milliseconds hears_within_;  // of a loss
     kafka::partition_job job_;
     std::vector<partition_share> running_;  // the poller's; behind it, the one's who joins the jobs
 };

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include <coflux/core/as_outcome.hpp>
 #include <coflux/core/context.hpp>
 #include <coflux/executor/blocking_pool.hpp>
 #include <coflux/kafka/consumer.hpp>
@@ -86,6 +87,9 @@ public:
     /// The greatest of a checkpoint that has a piece, and be it torn.
     [[nodiscard]] std::uint64_t last_number() const noexcept { return last_number_; }
 
+    [[nodiscard]] bool has_any_of(part of) const {
+        return std::ranges::any_of(all_, [&](const auto& each) { return each.first.of == of; });
+    }
     /// The first piece of a part in a place; nullptr where there is none.
     [[nodiscard]] const piece* first_of(part of, std::uint32_t place) const { return find({of, place, 0}); }
     /// The pieces of a checkpoint in a place, one behind the other, up to `size` bytes: less where some are not there.
@@ -137,7 +141,14 @@ public:
     call<void> store(environment&, const stream::checkpoint& c) {
         auto&& here = co_await context();
         // A job that has committed nothing yet loads nothing.
-        if (!is_known_) (void)co_await load(here, nullptr);
+        if (!is_known_) {
+            const auto found = co_await load(here, nullptr);
+            // Its positions were committed with it, so the group has lost them, and the job has begun anew.
+            if (with_ != nullptr && found && !found->at.empty() && !found->states.empty()) {
+                is_known_ = false;  // nor does another run with this store begin anew
+                throw_lost(found->at);
+            }
+        }
         checkpoint_head head{job_, ++last_number_, c.slots, c.at, {}};
         std::vector<std::byte> begin;
         co_await blocking([&] {
@@ -180,6 +191,10 @@ public:
             if (wanted == nullptr && !how_.use_older) break;
         }
         if (first_error != nullptr) std::rethrow_exception(first_error);
+        if (wanted == nullptr && found.has_any_of(head_part)) {
+            throw_corrupt(name_of(at_.topic, at_.partition), 0,
+                          "there are pieces of a head, and none has all of its pieces");
+        }
         is_known_ = wanted == nullptr;
         co_return std::nullopt;
     }
@@ -215,6 +230,15 @@ private:
         }
         co_await in.close(here);
         co_return found;
+    }
+
+    [[noreturn]] void throw_lost(const stream::positions& at) const {
+        std::string text;
+        for (const stream::position& p : at)
+            text += (text.empty() ? "" : ", ") + p.partition + " from " + std::to_string(p.next);
+        throw stream::corrupt_state("coflux: the partition " + name_of(at_.topic, at_.partition) +
+                                    " has a checkpoint of the job \"" + job_ + "\" that goes on with " + text +
+                                    "; the group of its source has committed no positions");
     }
 
     [[nodiscard]] std::string place_name(const piece_name& name) const {
@@ -285,17 +309,19 @@ private:
                            const std::vector<std::byte>& begin) {
         auto&& here = co_await context();
         co_await own_.begin_transaction(here);
-        std::optional<kafka::error> refused;
+        std::exception_ptr failed;
         try {
             co_await send_all(here, own_, c, head, begin);
             co_await own_.commit_transaction(here);
         } catch (const kafka::error& e) {
-            if (!e.requires_abort()) throw;
-            refused = e;
+            if (e.is_fatal()) throw;
+            failed = std::current_exception();
+        } catch (...) {
+            failed = std::current_exception();
         }
-        if (refused.has_value()) {
-            co_await own_.abort_transaction(here);
-            throw *refused;
+        if (failed != nullptr) {  // the next store() begins another one
+            (void)co_await as_outcome(own_.abort_transaction(here));
+            std::rethrow_exception(failed);
         }
     }
     call<void> send_all(environment&, kafka::producer& to, const stream::checkpoint& c, const checkpoint_head& head,

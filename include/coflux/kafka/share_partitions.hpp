@@ -22,13 +22,18 @@ using partition_job = std::function<call<void>(environment&, const position&, st
 /// partition goes.
 ///
 /// A partition that goes to another process has its job drained before it is released, so the next owner finds all that
-/// was done. One that was lost has its job stopped: another process may have it already, and fences what it stores.
-/// `control.drain()` drains all jobs, leaves the group, and ends.
+/// was done. One that was lost has its job stopped: another process may have it already, and fences what it stores. An
+/// error of that job is none of the member's. A member that was paused may be fenced before it is told of the loss: it
+/// waits up to session_timeout for that. The other way round it may fence the rightful owner, if its job begins before
+/// it is told; that one's job then fails with an error that is_fatal(), and its process shares again.
+/// `control.drain()` drains all jobs, leaves the group, and ends. It is all that is used of `control`: its run_ended()
+/// does not come, and its snapshot() has nothing.
 ///
 /// Shapes: the group only divides: it reads nothing and commits nothing. The sources of the jobs have a group of
-/// another name, for their positions.
+/// another name, for their positions. Several topics have a topic of states each, and the topic's name in the
+/// transactional id and the name of the job.
 /// Errors: the first error of a job, which stops the others; kafka::error as consumer::subscribe() and poll().
-/// Stops: it stops the jobs, and leaves the group.
+/// Stops: it stops the jobs, leaves the group, and ends.
 /// Threads: jobs are forks on the executor of the awaiting coroutine.
 /// Costs: the client of a consumer; and of each partition what its job has, as a client for its source.
 /// Lifetime: what the job refers to, and `control`, outlive the await.

@@ -31,8 +31,8 @@ struct topic_store_options {
 /// with the state that the last one has left, on whichever machine.
 ///
 /// Each slot is some messages, and is sent again only where it has changed. A checkpoint is a transaction, so it is
-/// there as a whole, or not at all, and whoever loads fences the process that has stored before. The two last ones can
-/// be loaded.
+/// there as a whole, or not at all, and whoever loads fences the process that has stored before. That holds where every
+/// process has the same transactional_id for this partition, and for no other one. The two last ones can be loaded.
 ///
 /// `topic_store(producer, at, job)` has transactions of its own. `topic_store(sink, at, job)` takes those of a
 /// transactional_sink, for a job that is exactly once: outputs, positions and state are one commit.
@@ -40,12 +40,14 @@ struct topic_store_options {
 /// Shapes: a handle; copies are the same store. The partition belongs to the job alone. The topic is made with
 /// `{"cleanup.policy", "compact"}`: one that deletes by age loses states that do not change.
 /// Errors: kafka::error; is_fatal() where another process has loaded since. corrupt_state, with partition and key, for
-/// a checkpoint that is not whole, was changed, or is of another job or a newer version. std::invalid_argument for a
+/// a checkpoint that is not whole, was changed, or is of another job or a newer version; and, beside a sink, from the
+/// first store() where the group of the source has lost the positions of a checkpoint. std::invalid_argument for a
 /// producer without a transactional_id, no job, and pieces of no bytes.
 /// Stops: within 500 ms where a broker is asked. A store that is stopped has stored the checkpoint or not.
 /// Threads: one coroutine at a time.
-/// Costs: a load reads the partition from its beginning, so what was not compacted yet, too. A store of its own
-/// transaction takes some round trips. What is sent is copied once.
+/// Costs: a load reads the partition from its beginning, so what was not compacted yet, too. It holds both places of
+/// each slot and the joined copy: up to three times the state. A store of its own transaction takes some round trips,
+/// and what a checkpoint sends must be sent within transaction_timeout. What is sent is copied once.
 /// Lifetime: the sink outlives it.
 class topic_store {
 public:

@@ -99,6 +99,33 @@ TEST(kafka_share_partitions, stops_the_job_of_a_partition_that_is_lost) {
     });
 }
 
+// The group may tell a member that was paused after the next owner has fenced it.
+TEST(kafka_share_partitions, goes_on_where_the_jobs_of_lost_partitions_fail) {
+    mock_cluster cluster;
+    cluster.make_topic("orders", 2);
+    on_worker([&](environment&) -> call<void> {
+        auto&& here = co_await coflux::context();
+        stream::job_control control;
+        std::size_t begun = 0;
+        constexpr std::int16_t heartbeat = 12;
+        const auto job = [&](environment&, const kafka::position& p, stream::job_control& of) -> call<void> {
+            if (++begun == 4) control.drain();  // the member has joined again
+            if (begun > 2) {
+                co_await of.drain_requested();
+                co_return;
+            }
+            if (begun == 2)
+                rd_kafka_mock_push_request_errors(cluster.get(), heartbeat, 1, RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID);
+            if (p.partition == 0)
+                throw kafka::error(make_error_code(kafka::errc::fenced), "fenced", {.is_fatal = true});
+            (void)co_await coflux::as_outcome(of.drain_requested());  // until it is stopped
+            throw std::runtime_error("it has failed while it was stopped");
+        };
+        co_await kafka::share_partitions(here, cluster.member_of("sharers"), {"orders"}, job, control);
+        EXPECT_EQ(begun, 4U);
+    });
+}
+
 TEST(kafka_share_partitions, that_is_stopped_stops_its_jobs_and_leaves_the_group) {
     mock_cluster cluster;
     cluster.make_topic("orders", 1);

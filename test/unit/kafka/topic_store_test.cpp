@@ -196,11 +196,18 @@ TEST(kafka_topic_store, tells_what_was_changed_and_uses_the_one_before_if_it_is_
         EXPECT_EQ(co_await loads(here, store_of(cluster), 1), "p1 1.0=one");
         expect_in(co_await loads(here, kafka::topic_store(transactional(cluster), {"states", 1}, "others")),
                   "of the job \"counts\"");
-        // Nor is a partition whose checkpoints are all bad taken for an empty one.
+        // Nor is a partition whose checkpoints are all bad, or have no whole head, taken for an empty one.
         const auto other = std::ranges::find(all, std::string("1/0/0/0"), [](const auto& m) { return m.first; });
         co_await out.send(here, {.topic = "states", .partition = 1, .key = other->first});
         co_await out.flush(here);
         expect_in(co_await loads(here, store_of(cluster, {.use_older = true})), "is not the one that was stored");
+        const auto head = std::ranges::find(all, std::string("0/0/0/0"), [](const auto& m) { return m.first; });
+        head->second.resize(12);  // its number, and four bytes
+        co_await out.send(here, {.topic = "states", .partition = 1, .key = head->first, .value = head->second});
+        co_await out.send(here, {.topic = "states", .partition = 1, .key = "0/0/1/0"});
+        co_await out.flush(here);
+        expect_in(co_await loads(here, store_of(cluster)), "none has all of its pieces");
+        EXPECT_EQ(co_await loads(here, store_of(cluster), 1), "none");
         co_await out.close(here);
     });
 }
@@ -267,6 +274,62 @@ TEST(kafka_topic_store, puts_the_state_into_the_transaction_of_a_sink) {
         co_await out.close(here);
         co_await in.close(here);
         EXPECT_EQ(co_await loads(here, store_of(cluster)), "p3 1.0=3");
+    });
+}
+
+TEST(kafka_topic_store, refuses_to_begin_anew_over_the_state_of_positions_that_the_group_has_lost) {
+    mock_cluster cluster;
+    cluster.make_topic("numbers", 1);
+    cluster.make_topic("states", 2);
+    cluster.make_topic("outputs", 1);
+    on_worker([&](environment&) -> call<void> {
+        auto&& here = co_await coflux::context();
+        const auto stores = [&](environment&, const checkpoint& c) -> call<std::string> {
+            auto&& self = co_await coflux::context();
+            kafka::partition_source in(cluster.member_of("counts"), {{"numbers", 0}});
+            kafka::transactional_sink out(in, transactional(cluster), "outputs",
+                                          kafka::keyed(text_of_number, text_of_number));
+            kafka::topic_store store(out, {"states", 1}, "counts");
+            EXPECT_FALSE((co_await out.committed(self)).has_value());
+            co_await out.begin(self);
+            std::string text;
+            try {
+                co_await store.store(self, c);
+                co_await out.commit(self, {});
+            } catch (const stream::corrupt_state& e) {
+                text = e.what();
+            }
+            if (!text.empty()) co_await out.abort(self);
+            co_await out.close(self);
+            co_await in.close(self);
+            co_return text;
+        };
+        EXPECT_EQ(co_await stores(here, {4, {}, {{1, 0, bytes_of("none read")}}}), "");
+        EXPECT_EQ(co_await stores(here, {4, {{"p", 7}}, {}}), "");  // that of a flow without state
+        EXPECT_EQ(co_await stores(here, made(8, {"8"})), "");
+        const std::string text = co_await stores(here, made(1, {"1"}));
+        expect_in(text, "states [1] has a checkpoint of the job \"counts\" that goes on with p from 8");
+        EXPECT_EQ(co_await loads(here, store_of(cluster)), "p8 1.0=8");
+    });
+}
+
+TEST(kafka_topic_store, stores_again_after_a_store_that_has_failed) {
+    mock_cluster cluster;
+    cluster.make_topic("states", 2);
+    on_worker([&](environment&) -> call<void> {
+        auto&& here = co_await coflux::context();
+        auto store = store_of(cluster, {.piece = std::size_t{2} << 20});
+        std::string error;
+        try {
+            co_await store.store(here, made(1, {std::string(std::size_t{2} << 20, 'x')}));
+        } catch (const kafka::error& e) {
+            EXPECT_FALSE(e.is_fatal());
+            error = e.name();
+        }
+        EXPECT_EQ(error, "MSG_SIZE_TOO_LARGE");
+        co_await store.store(here, made(2, {"small"}));
+        co_await store.close(here);
+        EXPECT_EQ(co_await loads(here, store_of(cluster)), "p2 1.0=small");
     });
 }
 
