@@ -2,8 +2,8 @@
 // initialisers depends on a parameter, clang deduces in the template and anew in its instance. Then it takes the members'
 // types of what it has deduced first for those of the template, falls back on the defaults, and drops all initialisers.
 //
-// known: options_with_an_object | clang 19 | the policy is the default, in a template | a braced policy, or job<P>{...}
-// known: options_with_parentheses | clang 19 | the policy is the default, in a template | a braced policy, or job<P>{...}
+// known: options_with_an_object | clang 19 | the policy is the default, in a template | options_with_braces
+// known: options_with_parentheses | clang 19 | the policy is the default, in a template | options_with_braces
 #include "shapes.hpp"
 
 #include <type_traits>

@@ -387,6 +387,7 @@ run(environment& here, detail::whole_flow<Source, Head, Regions, Sink> flow, Job
 template <typename Source, typename Head, typename Regions, typename Job = job<>>
 [[nodiscard]] call<job_report> run(environment&, detail::open_flow<Source, Head, Regions>, Job = {}) {
     static_assert(!std::is_same_v<Job, Job>, "coflux: the flow has no sink: end it with | stream::to(sink)");
+    __builtin_unreachable();
 }
 /// The flow has said what is wrong.
 template <typename Job = job<>>
