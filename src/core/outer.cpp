@@ -45,7 +45,7 @@ constinit told_places told;
 }  // namespace
 
 void note_sibling(promise_base& made, std::source_location at) noexcept {
-    // What has its memory was not taken over, and is gone.
+    // The one that had this memory was not taken over, and is gone.
     if (this_thread.sibling.frame == &made.control()) tell_of_sibling();
     const environment* const in = made.parent();
     if (this_thread.meant == in) {

@@ -63,7 +63,7 @@ std::optional<piece_name> name_of_key(std::string_view key) {
     return piece_name{{numbers[0], numbers[1]}, numbers[2], numbers[3]};
 }
 
-/// What stands in the partition. A piece begins with the number of its checkpoint.
+/// The messages of the partition. A piece begins with the number of its checkpoint.
 class found_pieces {
 public:
     struct piece {

@@ -158,7 +158,7 @@ private:
     }
 };
 
-/// What an io_result may have.
+/// A type that an io_result may have.
 template <typename Value>
 consteval bool has_result() {
     static_assert(!std::is_reference_v<Value>,
@@ -173,7 +173,7 @@ consteval bool has_result() {
     return true;
 }
 
-/// What `give()` gives, or its system error.
+/// The result of `give()`, or its system error.
 /// Errors: all others that it throws.
 template <typename Value, typename Give>
 io_result<Value> caught_result(Give give) {

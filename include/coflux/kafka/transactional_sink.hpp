@@ -53,9 +53,9 @@ class topic_store;
 /// Sends each value to a topic, exactly once: `kafka::transactional_sink out(in, {.transactional_id = "totals-1", …},
 /// "totals", keyed(f, g))` for a job with `.delivery = stream::exactly_once` over the source `in`.
 ///
-/// A transaction has the outputs of some time, job::commit_every, and the positions of the source's group. Over a source
-/// each process has a transactional id of its own, over a partition_source each partition has one, the same in each
-/// life: the next one ends what the one before has left open.
+/// A transaction has the outputs of some time, job::commit_every, and the positions of the source's group. Over a
+/// source each process has a transactional id of its own, over a partition_source each partition has one, the same in
+/// each life: the next one ends what the one before has left open.
 ///
 /// Shapes: as sink. The source is used by reference, and outlives it; it commits nothing itself any more.
 /// Errors: as sink; kafka::error with requires_abort() where the transaction was refused, as by a rebalance, and

@@ -102,7 +102,7 @@ consteval std::size_t behind_event_times() {
     return found;
 }
 
-/// What a flow is where a part of it does not fit: the sentence is said, and it takes whatever follows.
+/// A flow of which a part does not fit: the sentence is said, and it takes whatever follows.
 struct wrong_flow {};
 template <typename Any>
 [[nodiscard]] wrong_flow operator|(wrong_flow, Any&&) {

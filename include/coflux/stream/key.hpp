@@ -102,17 +102,18 @@ struct by_key {
     explicit by_key(F f) : of(std::move(f)) {}
 };
 /// The same for a source whose partitions are by that key already, as those of a topic that is written by it: records
-/// stay with the worker of their partition, and their keys are not hashed. What stands behind it has a state for each
-/// key of each partition.
+/// stay with the worker of their partition, and their keys are not hashed. A stage behind it has a state for each key
+/// of each partition.
 ///
-/// Pre: all records of a key are in one partition; one that is in two has two states.
+/// Pre: all records of a key are in one partition; one that is in two has two states. So no join of two sources stands
+/// behind it: the sides of a merge() have no partition in common, and it finds no pair.
 template <typename F>
 struct by_key_of_source {
     F of;
     explicit by_key_of_source(F f) : of(std::move(f)) {}
 };
 /// Records with the same number go to the same worker, in order: `f(value) % job::slots` is their slot. For a spread
-/// that is known better than a hash knows it. What stands behind it has a state for each number.
+/// that is known better than a hash knows it. A stage behind it has a state for each number.
 ///
 /// Shapes: `f` gives an unsigned integer.
 template <typename F>

@@ -146,7 +146,7 @@ private:
         std::vector<std::uint32_t> ended_parts{};  // whose last record was given
     };
 
-    /// What run() does with a source that is not merged.
+    /// As run() does with a source that is not merged.
     template <typename S>
     [[nodiscard]] static call<void> rewind_side(environment&, S& side, positions to) {
         auto& here = co_await context();
@@ -233,7 +233,8 @@ private:
 ///
 /// Shapes: two sources. One that has a name is used by reference, and outlives the run; a temporary is moved in. Their
 /// partitions are named "0/…" and "1/…", and do not come and go. It can seek where both can, and commits where one
-/// does; without positions each begins a run as it would by itself. Watermarks are by partition, so the job's is the least of both.
+/// does; without positions each begins a run as it would by itself. Watermarks are by partition, so the job's is the
+/// least of both.
 /// Errors: those of both; std::invalid_argument for a position that is of neither.
 /// Costs: a move for each record.
 template <typename A, typename B>

@@ -110,8 +110,8 @@ concept ending_source = source<S> && requires(S& s) {
 
 /// A source made of others, which do not all begin a run in the same way.
 ///
-/// Laws: a run that has no positions, or whose source cannot seek, calls `co_await s.rewind(here, positions)` in place of
-/// a seek. Each of the others then begins as it would by itself: one that commits where it has committed, else one that
+/// Laws: a run that has no positions, or whose source cannot seek, calls `co_await s.rewind(here, positions)` in place
+/// of a seek. Each of the others then begins as it would by itself: one that commits where it has committed, else one that
 /// can seek at its positions or its front.
 template <typename S>
 concept rewinding_source = source<S> && requires(S& s, environment& here, const positions& to) {

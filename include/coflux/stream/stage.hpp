@@ -51,8 +51,9 @@ struct place {
 /// * `op.advance(place&, event_time watermark)`: no value before `watermark` will come; passes it on, last.
 /// * `op.save(state_writer&)`, `op.load(state_reader&)`: its state; passes the call on.
 /// The base has the last three for a stage without state.
-/// A stage may have a member `template <typename In, typename Key> struct check`: `static constexpr bool ok` says whether
-/// it takes values of `In`, and the static_assert in `static void say()` why it does not. A flow asks before all else.
+/// A stage may have a member `template <typename In, typename Key> struct check`: `static constexpr bool ok` says
+/// whether it takes values of `In`, and the static_assert in `static void say()` why it does not. A flow asks before
+/// all else.
 template <typename S>
 concept stage = std::move_constructible<S> && requires { typename S::stage_type; };
 

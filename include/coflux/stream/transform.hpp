@@ -52,7 +52,7 @@ private:
     [[no_unique_address]] F f_;
 };
 
-/// What `F` gives for a const In&, where it takes one.
+/// The type that `F` gives for a const In&, where it takes one.
 template <bool Takes, typename F, typename In>
 struct result_if_taken {
     using type = In;

@@ -63,7 +63,7 @@ coflux::call<bool> read_on(coflux::environment&, Source& in, countdown& left, st
     co_return has_more;
 }
 
-// Of a job that keeps what it counts in memory: it commits nothing, and would begin again.
+// The job keeps what it counts in memory: it commits nothing, and would begin again.
 class uncommitted {
 public:
     using value_type = kafka::message;

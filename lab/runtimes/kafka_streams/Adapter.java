@@ -305,7 +305,7 @@ public final class Adapter {
             settings.put(StreamsConfig.PROCESSING_GUARANTEE_CONFIG,
                 job.equals("copy_once") ? StreamsConfig.EXACTLY_ONCE_V2 : StreamsConfig.AT_LEAST_ONCE);
             settings.put(StreamsConfig.consumerPrefix(ConsumerConfig.AUTO_OFFSET_RESET_CONFIG), "earliest");
-            // Of 16 KiB, the default, a batch of records of 100 bytes is soon full.
+            // A batch of 16 KiB, the default, is soon full of records of 100 bytes.
             settings.put(StreamsConfig.producerPrefix(ProducerConfig.BATCH_SIZE_CONFIG), 256 * 1024);
             return settings;
         }

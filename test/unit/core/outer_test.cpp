@@ -51,7 +51,7 @@ coflux::fork<void, E> makes_siblings_in_a_loop(environment& env) {
     for (int i = 0; i != 3; ++i) child<E>(env).attach();
     co_return;
 }
-/// What an operation takes over is stopped with it.
+/// An operation stops what it takes over.
 template <typename E>
 coflux::fork<void, E> awaits_its_siblings(environment& env) {
     auto kept = child<E>(env);

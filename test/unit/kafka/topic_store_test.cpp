@@ -88,7 +88,7 @@ TEST(kafka_topic_store, gives_another_process_what_was_stored_last_and_what_was_
         EXPECT_EQ(co_await loads(here, store_of(cluster)), "p5 1.0=same 1.1=5");
         EXPECT_EQ(co_await loads(here, store_of(cluster), 4), "p4 1.0=same 1.1=4");
         EXPECT_EQ(co_await loads(here, store_of(cluster), 3), "none");
-        // What stood behind the one that it has loaded is forgotten.
+        // It forgets what stood behind the one that it has loaded.
         auto next = store_of(cluster);
         const stream::positions wanted{{"p", 4}};
         EXPECT_EQ(shown(co_await next.load(here, &wanted)), "p4 1.0=same 1.1=4");

@@ -177,7 +177,7 @@ struct sent_numbers : committing_numbers {
 };
 static_assert(stream::committing_source<sent_numbers> && stream::seekable_source<sent_numbers>);
 
-// What a run has read and not committed comes again from the side that only seeks.
+// The side that only seeks gives again what a run has read and not committed.
 template <typename Committing>
 void fails_and_runs_again() {
     on_pool(2, [](coflux::environment& here) -> coflux::call<void> {

@@ -156,7 +156,7 @@ private:
         index_ = std::move(index);
         mask_ = index_.size() - 1;
     }
-    // Returns: false where a key is there twice. That is looked for only where two keys meet, in a cell that is at hand.
+    // Returns: false where a key is there twice. It looks only where two keys meet, in a cell that is at hand.
     static bool index_all(const std::vector<entry>& entries, std::vector<cell>& index) {
         const std::size_t mask = index.size() - 1;
         for (std::uint32_t i = 0; i != entries.size(); ++i) {

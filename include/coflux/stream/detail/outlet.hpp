@@ -159,7 +159,7 @@ private:
         if (is_only) ++recent_;
     }
 
-    // For a region that goes on with the slots of the one before.
+    // The slot is kept where the next region goes on with the slots of this one.
     [[nodiscard]] static std::uint32_t slot_before([[maybe_unused]] const place& at) noexcept {
         if constexpr (requires { by::keeps_slots; }) {
             return at.slot;

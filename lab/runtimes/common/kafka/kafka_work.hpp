@@ -54,7 +54,7 @@ struct kafka_bytes {
     std::array<char, kafka_record::key_bytes> key;
     std::array<char, kafka_record::value_bytes> value;
 
-    // What the jobs `copy` and `copy_once` write for a message: its amount is twice as much.
+    // The jobs `copy` and `copy_once` write this for a message: its amount is twice as much.
     static kafka_bytes with_twice_the_amount(std::string_view key, std::string_view value);
 
     [[nodiscard]] std::string_view key_view() const noexcept { return {key.data(), key.size()}; }
@@ -70,11 +70,11 @@ public:
     // Throws harness::unsupported_params where there is no broker.
     explicit kafka_work(const harness::request& r);
 
-    // For the topic of outputs, the group and the transactions of a pass.
+    // Names the topic of outputs, the group and the transactions of a pass.
     [[nodiscard]] std::string name_of_pass();
     void make_topic(const std::string& name) const;
     void drop_topic(const std::string& name) const;
-    // Of what is committed in a topic of outputs. It waits until there are as many as the inputs, for some seconds.
+    // Counts what is committed in a topic of outputs. It waits until there are as many as the inputs, for some seconds.
     [[nodiscard]] std::uint64_t answer_of(const std::string& topic) const;
 
     std::string broker;
