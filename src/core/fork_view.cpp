@@ -65,18 +65,19 @@ std::coroutine_handle<> shared_wait::wait_for(frame_control& c) {
     if (p.begin_suspend() == suspension::stop) return p.stop_here();
     p.check_not_self(c);
     shared_node& node = *::new (allocate_pooled(sizeof(shared_node), alignof(shared_node))) shared_node(*this);
-    node_ = &node;  // its destructor frees it where begin() throws
-    begin();
-    node.lock.lock();
-    const bool stops = must_stop();
-    if (!stops && c.join.await(node) == join_result::registered) {
+    node_ = &node;  // its destructor frees it where the attempt throws
+    switch (attempt_wait(*this, [this, &node, &c]() noexcept {
+        const adaptive_guard guard(node.lock);
+        if (must_stop()) return wait_attempt::stop;
+        if (c.join.await(node) != join_result::registered) return wait_attempt::ready;
         node.now = shared_node::state::queued;
-        node.lock.unlock();
-        return suspended();
+        return wait_attempt::waits;
+    })) {
+    case wait_attempt::ready: return transfer(promise_base::wake(p, c.word.end(), identity_of(p.runs_on())));
+    case wait_attempt::stop: return p.stop_here();
+    case wait_attempt::waits: break;
     }
-    node.lock.unlock();
-    end();
-    return stops ? p.stop_here() : transfer(promise_base::wake(p, c.word.end(), identity_of(p.runs_on())));
+    return suspended();
 }
 
 }  // namespace coflux::detail

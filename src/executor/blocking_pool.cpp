@@ -19,21 +19,12 @@ std::coroutine_handle<> blocking_wait::suspend() {
     if (this_thread.driver != nullptr && line_ == nullptr) [[unlikely]]
         return run_here();
     const bool finds_it_itself = line_ == nullptr && of_.looks_at_once(p);
-    begin();
-    waited_ = true;
     job_->waiter = this;
-    bool queued = false;
-    try {
-        queued = line_ == nullptr ? of_.submit(*job_, *this, finds_it_itself) : line_->submit(*job_, *this);
-    } catch (...) {
-        waited_ = false;
-        end();
-        throw;
-    }
-    if (queued) return suspended();  // this object may be gone
-    waited_ = false;
-    end();
-    return p.stop_here();
+    const wait_attempt went = attempt_wait(*this, [this, finds_it_itself]() {
+        const bool queued = line_ == nullptr ? of_.submit(*job_, *this, finds_it_itself) : line_->submit(*job_, *this);
+        return queued ? wait_attempt::waits : wait_attempt::stop;
+    });
+    return went == wait_attempt::waits ? suspended() : p.stop_here();  // where it waits this object may be gone
 }
 
 std::coroutine_handle<> blocking_wait::run_here() noexcept {

@@ -28,18 +28,15 @@ bool submission::is_here() const noexcept {
 }
 
 std::coroutine_handle<> submission::send() {
-    promise_base& p = coroutine();
-    if (p.begin_suspend() == detail::suspension::stop) [[unlikely]]
-        return p.stop_here();
-    begin();
-    sent_ = true;
-    from_ = to_->sender_here(p.runs_on());
-    if (from_ != nullptr) {
-        from_->send(*to_, *this);
-    } else {
-        to_->receive_from_outside(*this);
-    }
-    return suspended();  // this object may be gone
+    return wait_by(*this, [this]() noexcept {
+        from_ = to_->sender_here(coroutine().runs_on());
+        if (from_ != nullptr) {
+            from_->send(*to_, *this);
+        } else {
+            to_->receive_from_outside(*this);
+        }
+        return wait_attempt::waits;  // this object may be gone
+    });
 }
 
 // --- a shard ---------------------------------------------------------------------------------------------------------

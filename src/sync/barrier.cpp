@@ -58,9 +58,8 @@ std::coroutine_handle<> barrier_base::wait_awaiter::await_suspend(std::coroutine
         of_.drop();
         return p.stop_here();
     }
-    switch (try_to_wait(of_.waiters_.lock, of_.waiters_.queue, *this, [this]() noexcept {
+    switch (try_to_queue(of_.waiters_.lock, of_.waiters_.queue, *this, [this]() noexcept {
         last_ = of_.arrive();
-        waited_ = !last_;
         return last_;
     })) {
     case wait_attempt::ready: return transfer(p.handle());

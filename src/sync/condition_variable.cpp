@@ -11,9 +11,6 @@ using detail::memory_order_release;
 using detail::wait_operation;
 
 std::coroutine_handle<> condition_variable::wait_awaiter::await_suspend(std::coroutine_handle<>) {
-    detail::promise_base& p = coroutine();
-    if (p.begin_suspend() == detail::suspension::stop) [[unlikely]]
-        return p.stop_here();
     mutex& m = mutex_;
     wait_operation* next_owner = nullptr;
     const auto give_up_the_lock = [&]() noexcept {
@@ -32,9 +29,8 @@ std::coroutine_handle<> condition_variable::wait_awaiter::await_suspend(std::cor
         }
         return false;
     };
-    if (detail::try_to_wait(m.waiters_.lock, of_.waiters_, *this, give_up_the_lock) == detail::wait_attempt::stop)
-        return p.stop_here();
-    const std::coroutine_handle<> next = suspended();  // from here on all of this may be gone
+    const std::coroutine_handle<> next = detail::wait_in(m.waiters_.lock, of_.waiters_, *this, give_up_the_lock);
+    // From here on all of this may be gone.
     if (next_owner != nullptr) next_owner->wake();
     return next;
 }

@@ -19,30 +19,18 @@ std::coroutine_handle<> sleep_awaiter::await_suspend(std::coroutine_handle<> h) 
         const yield_awaiter lets_others_run(p);
         return lets_others_run.await_ready() ? transfer(h) : lets_others_run.await_suspend(h);
     }
-    if (p.begin_suspend() == detail::suspension::stop) [[unlikely]]
-        return p.stop_here();
-    return own != nullptr ? sleep_in(*own) : sleep_in_service();
-}
-
-std::coroutine_handle<> sleep_awaiter::sleep_in(timer_queue& own) {
-    set_queue(own);
-    begin();
-    waited_ = true;
-    if (own.arm(*this, wakes_at_, [this]() noexcept { return must_stop(); })) {
-        own.notify_watch_if_busy();  // this object may be gone
-        return suspended();
+    if (own == nullptr) {
+        timer_service& service = timer_service::shared();
+        return wait_by(*this, [this, &service]() noexcept {
+            return service.arm(*this, wakes_at_, *this) ? wait_attempt::waits : wait_attempt::stop;
+        });
     }
-    end();
-    return coroutine().stop_here();
-}
-
-std::coroutine_handle<> sleep_awaiter::sleep_in_service() {
-    timer_service& service = timer_service::shared();
-    begin();
-    waited_ = true;
-    if (service.arm(*this, wakes_at_, *this)) return suspended();  // this object may be gone
-    end();
-    return coroutine().stop_here();
+    set_queue(*own);
+    return wait_by(*this, [this, own]() noexcept {
+        if (!own->arm(*this, wakes_at_, [this]() noexcept { return must_stop(); })) return wait_attempt::stop;
+        own->notify_watch_if_busy();  // this object may be gone
+        return wait_attempt::waits;
+    });
 }
 
 bool sleep_awaiter::claim(wait_operation& waiting) noexcept {

@@ -42,7 +42,7 @@ public:
     /// As wait_operation::is_unresumed(). A stopper may be calling back.
     ~stop_callback_awaiter() {
         if constexpr (COFLUX_LATE_RESULTS) {
-            if (waits_) (void)is_over();
+            if (waits_) forbid_callback();
         }
     }
 
@@ -52,11 +52,9 @@ public:
         promise_base& p = coroutine();
         if (inner_.is_done()) return inner_.await_suspend(self);
         if (p.begin_suspend() == detail::suspension::stop) return p.stop_here();
-        begin();
-        if (must_stop()) {
-            end();
+        if (attempt_wait(*this, [this]() noexcept { return must_stop() ? wait_attempt::stop : wait_attempt::waits; }) ==
+            wait_attempt::stop)
             return p.stop_here();
-        }
         waits_ = true;
         // A coroutine without an executor would be resumed in place, before the operation counts as started.
         const resumption_pause pause;
@@ -73,38 +71,28 @@ public:
         if (!state_.compare_exchange_strong(s, stop_callback_state::started, memory_order_acq_rel,
                                             memory_order_acquire)) {
             on_request_();
-            state_.store(stop_callback_state::over, memory_order_release);  // pairs with the loads in is_over()
+            state_.store(stop_callback_state::over, memory_order_release);  // pairs with forbid_callback()
         }
         return to;  // the awaiter may be gone
     }
 
     decltype(auto) await_resume() {
-        if (waits_) finish();
+        if (std::exchange(waits_, false)) forbid_callback();
+        resumed();
         return inner_.await_resume();
     }
 
 private:
-    void finish() noexcept {
-        waits_ = false;
-        if (is_over()) {
-            end();
-        } else {
-            this_thread.current = &coroutine();
-        }
-    }
-    /// From now on there is no callback, and none is about to begin. False if a stopper has called back: it took the
-    /// wait out of the record.
-    bool is_over() noexcept {
+    /// From now on there is no callback, and none is about to begin.
+    void forbid_callback() noexcept {
         auto s = stop_callback_state::started;
         // acq_rel pairs with claim(): it comes before or not at all; acquire with the thread that moved the state on.
         while (
             !state_.compare_exchange_strong(s, stop_callback_state::over, memory_order_acq_rel, memory_order_acquire)) {
-            if (s == stop_callback_state::over) break;
-            if (s == stop_callback_state::called) return false;
+            if (s == stop_callback_state::over || s == stop_callback_state::called) break;
             cpu_pause();  // a thread starts the operation or calls back at this moment
             s = stop_callback_state::started;
         }
-        return true;
     }
 
     static bool claim(wait_operation& waiting) noexcept {
@@ -113,7 +101,8 @@ private:
         // acq_rel pairs with await_suspend(), which then calls back.
         if (state.compare_exchange_strong(s, stop_callback_state::early, memory_order_acq_rel, memory_order_acquire))
             return false;
-        // acq_rel pairs with await_suspend() and is_over(): the operation was started, and has not been resumed from.
+        // acq_rel pairs with await_suspend() and forbid_callback(): the operation was started, and has not been resumed
+        // from.
         return s == stop_callback_state::started &&
                state.compare_exchange_strong(s, stop_callback_state::calling, memory_order_acq_rel,
                                              memory_order_acquire);
@@ -121,14 +110,14 @@ private:
     static void call_back(wait_operation& claimed) noexcept {
         auto& self = static_cast<stop_callback_awaiter&>(claimed);
         self.on_request_();                                                    // stop_walk pauses resumptions in place
-        self.state_.store(stop_callback_state::called, memory_order_release);  // pairs with the loads in is_over()
+        self.state_.store(stop_callback_state::called, memory_order_release);  // pairs with forbid_callback()
     }
     static constexpr wait_kind kind{&claim, &call_back, nullptr};
 
     foreign_awaiter<A> inner_;
     F on_request_;
     atomic<stop_callback_state> state_{stop_callback_state::starting};
-    bool waits_ = false;
+    bool waits_ = false;  // a stopper may call back; wait_operation::has_begun() is not to be asked before that is over
 };
 
 template <typename A, typename F>

@@ -49,7 +49,7 @@ private:
     const completion complete_;
 };
 
-class [[nodiscard]] barrier_base::wait_awaiter : wait_operation {
+class [[nodiscard]] barrier_base::wait_awaiter : public wait_operation {
 public:
     wait_awaiter(promise_base& p, barrier_base& of) noexcept : wait_operation(p, kind), of_(of) {}
     ~wait_awaiter() {
@@ -61,11 +61,7 @@ public:
     }
     std::coroutine_handle<> await_suspend(std::coroutine_handle<>);
     void await_resume() noexcept {
-        if (waited_) {
-            end();
-        } else {
-            this_thread.current = &coroutine();
-        }
+        resumed();
         end_phase_if_last();
     }
 
@@ -80,7 +76,6 @@ private:
 
     barrier_base& of_;
     bool last_ = false;
-    bool waited_ = false;
 };
 
 /// The completion of a barrier that has none.

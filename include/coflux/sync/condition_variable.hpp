@@ -128,7 +128,7 @@ private:
     detail::wait_queue waiters_;
 };
 
-class [[nodiscard]] condition_variable::wait_awaiter : detail::wait_operation {
+class [[nodiscard]] condition_variable::wait_awaiter : public detail::wait_operation {
 public:
     using loses_its_lock = void;
 

@@ -25,13 +25,7 @@ public:
 
     [[nodiscard]] bool await_ready() const noexcept { return false; }
     std::coroutine_handle<> await_suspend(std::coroutine_handle<> h);
-    void await_resume() noexcept {
-        if (waited_) {
-            end();
-        } else {
-            this_thread.current = &coroutine();
-        }
-    }
+    void await_resume() noexcept { resumed(); }
 
 private:
     static bool claim(wait_operation& waiting) noexcept;
@@ -40,11 +34,7 @@ private:
     static const wait_kind how_it_stops;
     static const timer_kind how_it_ends;
 
-    std::coroutine_handle<> sleep_in(timer_queue& own);
-    std::coroutine_handle<> sleep_in_service();
-
     clock_tick wakes_at_;  // 0: does not sleep, but lets other coroutines run
-    bool waited_ = false;
     bool last_;  // the coroutine ends with it
 };
 

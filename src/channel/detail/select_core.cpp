@@ -154,20 +154,27 @@ std::coroutine_handle<> select_core::await_suspend(std::coroutine_handle<>) {
     if (is_decided()) return join_losers();  // what is done stays done, whatever was requested
     if (stops) [[unlikely]]
         return stop_and_join();
+    const bool alone = children_ == 0;
+    channel_wakes wakes;
+    wait_attempt went = wait_attempt::waits;
     try {
-        begin();
+        went = attempt_wait(*this, [this, &wakes]() noexcept { return enter(wakes); });
     } catch (...) {
         stop_losers(no_case);
         throw;
     }
-    published_ = true;
+    if (went == wait_attempt::waits) return alone ? suspended() : wait_for_children();  // alone it may be gone
+    if (went == wait_attempt::stop) return stop_and_join();
+    wakes.wake();
+    return join_losers();
+}
+
+wait_attempt select_core::enter(channel_wakes& wakes) noexcept {
     units_.store(2, memory_order_relaxed);  // the decision and ours; published by the CAS below
-    channel_wakes wakes;
     all_locks locks(*this);
     if (attempt_channels(wakes)) {
         locks.unlock();
-        wakes.wake();
-        return join_losers();
+        return wait_attempt::ready;
     }
     // Queued before the word is open: from then on a stop request, which takes no lock, may resume the coroutine
     // elsewhere. It then leaves the queues, for which it needs these locks.
@@ -175,7 +182,6 @@ std::coroutine_handle<> select_core::await_suspend(std::coroutine_handle<>) {
         if (e.node != nullptr) e.queue->push_back(*e.node);
     }
     parked_ = true;
-    const bool alone = children_ == 0;
     std::uint32_t before = idle;
     // acq_rel pairs with the CASes of claim() and decide(). If claim() was here first, the request is ours to see.
     if (must_stop() || !word_.compare_exchange_strong(before, open, memory_order_acq_rel, memory_order_relaxed))
@@ -185,13 +191,10 @@ std::coroutine_handle<> select_core::await_suspend(std::coroutine_handle<>) {
         }
         parked_ = false;
         locks.unlock();
-        end();
-        published_ = false;
-        return stop_and_join();
+        return wait_attempt::stop;
     }
-    // Nothing of this is touched any more, unless there are children: they hold it.
     locks.unlock();
-    return alone ? suspended() : wait_for_children();
+    return wait_attempt::waits;
 }
 
 // --- coroutines among the cases
@@ -280,11 +283,7 @@ void select_core::joined() noexcept {
     if (word == stopped) {
         p.begin_unwind();
     } else if (const select_child* const c = cases_[winner].child; c != nullptr && c->control->word.ended_stopped()) {
-        if (published_) {
-            const environment* const current = this_thread.current;
-            end();
-            this_thread.current = current;
-        }
+        if (has_begun()) withdraw();
         // Its environment objects are joined before the cases die, and would wait for what was made there and never
         // begins.
         for (const select_entry& e : cases_) {
@@ -346,8 +345,7 @@ void select_core::leave() noexcept {
 
 std::uint32_t select_core::resumed() noexcept {
     leave();
-    if (published_) end();
-    this_thread.current = &coroutine();
+    wait_operation::resumed();
     if (children_ != 0 && !joined_) joined();
     return decided() - first_case;
 }

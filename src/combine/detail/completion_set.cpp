@@ -177,7 +177,7 @@ bool completion_wait::await_ready() noexcept {
     }
     if (!ready || is_first_stopped()) return false;
     if (goes_on()) return true;
-    progress_ = wait_progress::let_others_run;
+    lets_others_run_ = true;
     return false;
 }
 
@@ -188,7 +188,7 @@ std::coroutine_handle<> completion_wait::stop_for_first() noexcept {
 
 std::coroutine_handle<> completion_wait::await_suspend(std::coroutine_handle<>) {
     promise_base& p = coroutine();
-    if (progress_ == wait_progress::let_others_run) return let_others_run(p);
+    if (lets_others_run_) return let_others_run(p);
     if (p.begin_suspend() == suspension::stop) return p.stop_here();
     if (is_first_stopped()) return stop_for_first();
     place queue{of_};
@@ -203,16 +203,7 @@ std::coroutine_handle<> completion_wait::await_suspend(std::coroutine_handle<>) 
 
 void completion_wait::place::push_back(completion_wait& w) noexcept {
     COFLUX_VERIFY(of.parked_ == nullptr, "next() of completions whose next() is being awaited");
-    w.progress_ = wait_progress::waited;
     of.parked_ = &w;
-}
-
-void completion_wait::resumed() noexcept {
-    if (progress_ == wait_progress::waited) {
-        end();
-    } else if (progress_ == wait_progress::let_others_run) {
-        this_thread.current = &coroutine();
-    }
 }
 
 bool completion_wait::claim(wait_operation& waiting) noexcept {

@@ -110,28 +110,19 @@ std::coroutine_handle<> concurrency_window::ends_awaiter::await_suspend(std::cor
         of_.stop_requested_ = true;
         return transfer(p.handle());
     }
-    // One request is enough: from then on the loop waits for its children, whatever comes.
-    if (!of_.stop_requested_) {
-        begin();  // cannot fail: see the constructor of the window
-        published_ = true;
-    }
-    of_.lock_.lock();
-    const bool ready = !of_.ended_.empty();
-    if (ready || (published_ && must_stop())) {
-        of_.lock_.unlock();
-        of_.stop_requested_ = of_.stop_requested_ || !ready;
-        return transfer(p.handle());
-    }
-    suspended_ = true;
-    of_.parked_ = this;
-    of_.lock_.unlock();
-    return suspended();
-}
-
-void concurrency_window::ends_awaiter::await_resume() noexcept {
-    if (published_) end();
-    if (suspended_) this_thread.current = &coroutine();
-    (void)of_.collect();
+    const auto enter = [this]() noexcept {
+        const adaptive_guard guard(of_.lock_);
+        if (!of_.ended_.empty()) return wait_attempt::ready;
+        if (has_begun() && must_stop()) return wait_attempt::stop;
+        of_.parked_ = this;
+        return wait_attempt::waits;
+    };
+    // One request is enough: from then on the loop waits for its children, whatever comes. The attempt cannot fail: see
+    // the constructor of the window.
+    const wait_attempt went = of_.stop_requested_ ? enter() : attempt_wait(*this, enter);
+    if (went == wait_attempt::waits) return suspended();
+    if (went == wait_attempt::stop) of_.stop_requested_ = true;
+    return transfer(p.handle());
 }
 
 bool concurrency_window::ends_awaiter::claim(wait_operation& waiting) noexcept {
@@ -144,7 +135,6 @@ bool concurrency_window::ends_awaiter::claim(wait_operation& waiting) noexcept {
 
 void concurrency_window::ends_awaiter::stop(wait_operation& claimed) noexcept {
     auto& self = static_cast<ends_awaiter&>(claimed);
-    self.published_ = false;  // the claiming stopper takes it back
     self.of_.stop_requested_ = true;
     self.wake();
 }

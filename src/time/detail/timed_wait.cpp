@@ -92,25 +92,19 @@ bool timed_wait::await_ready() noexcept {
     return progress_ == wait_progress::ready;
 }
 
-std::coroutine_handle<> timed_wait::await_suspend(std::coroutine_handle<> h) {
+std::coroutine_handle<> timed_wait::await_suspend(std::coroutine_handle<>) {
     promise_base& p = coroutine();
     if (progress_ == wait_progress::let_others_run) return let_others_run(p);
     (void)timer_service::shared();  // from now on it can be had without an error
-    if (p.begin_suspend() == suspension::stop) [[unlikely]]
-        return p.stop_here();
-    begin();
-    const clock_tick now = tick_now();
-    of_.lock_.lock();
-    const bool stops = must_stop();
-    if (stops || of_.serve_or_queue(*this, now)) {
-        of_.lock_.unlock();
-        end();
-        if (stops) return p.stop_here();
+    return wait_by(*this, [this]() noexcept {
+        timed_wait_list& of = of_;
+        const clock_tick now = tick_now();
+        const adaptive_guard guard(of.lock_);
+        if (must_stop()) return wait_attempt::stop;
+        if (!of.serve_or_queue(*this, now)) return wait_attempt::waits;
         progress_ = wait_progress::ready;
-        return transfer(h);
-    }
-    of_.lock_.unlock();  // this object may be gone
-    return suspended();
+        return wait_attempt::ready;
+    });
 }
 
 bool timed_wait::claim(wait_operation& waiting) noexcept {

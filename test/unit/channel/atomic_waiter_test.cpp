@@ -35,13 +35,13 @@ struct one_word {
         awaiter(promise_base& p, one_word& of) noexcept : atomic_waiter(p), of_(of) {}
         [[nodiscard]] bool await_ready() const noexcept { return false; }
         std::coroutine_handle<> await_suspend(std::coroutine_handle<>) {
-            promise_base& p = coroutine();
-            if (p.begin_suspend() == coflux::detail::suspension::stop) return p.stop_here();
-            publish(of_.word, idle, waiting);
-            if (of_.stops) p.request_stop();
-            of_.after_publication = of_.word.load();
-            if (of_.changes) of_.word.store(changed);
-            return wait_published();
+            use_word(of_.word, idle, waiting);
+            return coflux::detail::wait_by(*this, [this]() noexcept {
+                if (of_.stops) coroutine().request_stop();
+                of_.after_publication = of_.word.load();
+                if (of_.changes) of_.word.store(changed);
+                return enter();
+            });
         }
         void await_resume() noexcept { resumed(); }
 

@@ -46,9 +46,6 @@ protected:
     std::coroutine_handle<> wait_in(atomic<std::uintptr_t>& word) {
         return wait_in(word, 0, reinterpret_cast<std::uintptr_t>(static_cast<wait_operation*>(this)));
     }
-    /// Its two halves: from publish() on a stop request finds the wait, in wait_published() it begins.
-    void publish(atomic<std::uintptr_t>& word, std::uintptr_t idle, std::uintptr_t waiting);
-    std::coroutine_handle<> wait_published() noexcept;
     /// First thing in await_resume.
     void resumed() noexcept {
         if (progress_ == wait_progress::none) [[likely]]
@@ -56,6 +53,15 @@ protected:
         if (progress_ == wait_progress::waited) return end();
         this_thread.current = &coroutine();
     }
+
+    /// Where it waits. Before enter().
+    void use_word(atomic<std::uintptr_t>& word, std::uintptr_t idle, std::uintptr_t waiting) noexcept {
+        word_ = &word;
+        idle_ = idle;
+        waiting_ = waiting;
+    }
+    /// For attempt_wait().
+    [[nodiscard]] wait_attempt enter() noexcept;
 
 private:
     static bool claim(wait_operation& op) noexcept;

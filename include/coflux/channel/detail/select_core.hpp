@@ -103,6 +103,7 @@ private:
 
     [[nodiscard]] bool would_wait() const noexcept;
     [[nodiscard]] bool is_done_at_once() noexcept;
+    [[nodiscard]] wait_attempt enter(channel_wakes& wakes) noexcept;
     bool attempt_channels(channel_wakes& wakes) noexcept;
     std::coroutine_handle<> wait_for_children() noexcept;
     std::coroutine_handle<> stop_and_join() noexcept;
@@ -122,8 +123,7 @@ private:
     std::uint32_t children_ = 0;
     std::uint32_t otherwise_ = no_case;
     std::uint32_t start_ = 0;
-    bool published_ = false;  // begin() was called
-    bool parked_ = false;     // its nodes may be in queues
+    bool parked_ = false;  // its nodes may be in queues
     bool joined_ = false;
     bool lets_others_run_ = false;
 };

@@ -113,9 +113,6 @@ public:
 
 protected:
     ~completion_wait() = default;
-    /// First in await_resume.
-    void resumed() noexcept;
-
     completion_set& of_;
 
 private:
@@ -134,7 +131,7 @@ private:
     std::coroutine_handle<> stop_for_first() noexcept;
 
     const bool stops_;
-    wait_progress progress_ = wait_progress::none;
+    bool lets_others_run_ = false;
 };
 
 /// Waits for the first, and leaves it there: the first step of next() in a select.

@@ -101,7 +101,10 @@ public:
 
     [[nodiscard]] bool await_ready() const noexcept { return of_.collect(); }
     std::coroutine_handle<> await_suspend(std::coroutine_handle<>) noexcept;
-    void await_resume() noexcept;
+    void await_resume() noexcept {
+        resumed();
+        (void)of_.collect();
+    }
 
 private:
     friend class concurrency_window;
@@ -110,8 +113,6 @@ private:
     static constexpr wait_kind kind{&claim, &stop, "the end of a call of for_each_concurrent"};
 
     concurrency_window& of_;
-    bool published_ = false;
-    bool suspended_ = false;
 };
 
 }  // namespace coflux::detail

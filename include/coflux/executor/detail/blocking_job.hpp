@@ -82,14 +82,7 @@ protected:
 
     /// What await_suspend returns. In a simulation the function has been called then, unless it waits in a line.
     std::coroutine_handle<> suspend();
-    /// First thing of await_resume.
-    void resumed() noexcept {
-        if (waited_) {
-            end();
-        } else {
-            this_thread.current = &coroutine();
-        }
-    }
+    using wait_operation::resumed;
     /// nullptr: its thread owns it.
     [[nodiscard]] blocking_job* job() const noexcept { return job_; }
 
@@ -102,7 +95,6 @@ private:
     blocking_threads& of_;
     blocking_job* job_;  // changed by a stopper, before it resumes the coroutine
     job_line* line_;
-    bool waited_ = false;
 };
 
 }  // namespace coflux::detail

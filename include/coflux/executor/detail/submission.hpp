@@ -32,15 +32,6 @@ protected:
     [[nodiscard]] bool is_here() const noexcept;
     /// Sends it.
     std::coroutine_handle<> send();
-    /// The coroutine runs again.
-    void resumed() noexcept {
-        if (sent_) {
-            end();
-        } else {
-            this_thread.current = &coroutine();
-        }
-    }
-
 private:
     friend class shard_thread;
     static const wait_kind how_it_stops;
@@ -51,7 +42,6 @@ private:
     void (*const call_)(submission&) noexcept;
     submission* next_sent_ = nullptr;  // in an outbox
     bool done_ = false;                // it is a reply
-    bool sent_ = false;                // the coroutine's own
 
     /// What a shard resumes where the sender is none: begins like a coroutine frame of either compiler.
     struct frame {

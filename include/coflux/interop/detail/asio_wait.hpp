@@ -81,35 +81,27 @@ protected:
     std::coroutine_handle<> suspend() {
         promise_base& p = coroutine();
         if (p.begin_suspend() == suspension::stop) return p.stop_here();
-        begin();
-        if (must_stop()) {
-            end();
+        if (attempt_wait(*this, [this]() noexcept { return must_stop() ? wait_attempt::stop : wait_attempt::waits; }) ==
+            wait_attempt::stop)
             return p.stop_here();
-        }
-        waited_ = true;
         if (driver_ = this_thread.driver; driver_ != nullptr) [[unlikely]]
             driver_->begin_foreign_wait(p);
         try {
             kind_.begin_on_io(*this);
         } catch (...) {  // the step is gone, and with it the operation
-            waited_ = false;
             end_foreign_wait();
-            withdraw_unless_claimed();
-            this_thread.current = &p;
+            end();
             throw;
         }
         if (!is_last(party)) return suspended();  // this object may be gone
         end_on_io();
         if (!stops()) return transfer(p.handle());
-        withdraw_unless_claimed();
-        this_thread.current = &p;
+        wait_operation::resumed();
         return p.stop_here();
     }
     /// First thing of await_resume.
     void resumed() noexcept {
-        if (waited_) withdraw_unless_claimed();
-        waited_ = false;
-        this_thread.current = &coroutine();
+        wait_operation::resumed();
         end_foreign_wait();
     }
     [[nodiscard]] const std::exception_ptr& error() const noexcept { return error_; }
@@ -135,7 +127,6 @@ protected:
             const std::uint32_t next = (s | asked) + (has_begun ? 2 * party : 0);  // the stopper, and its step
             // acq_rel pairs with begin_operation(), completed() and is_last().
             if (!self.word_.compare_exchange_weak(s, next, memory_order_acq_rel, memory_order_relaxed)) continue;
-            if (has_begun) self.claimed_ = true;
             return has_begun;
         }
     }
@@ -155,7 +146,7 @@ private:
         if (!is_last(what)) return;
         end_on_io();
         if (!stops()) return wake();
-        withdraw_unless_claimed();
+        if (has_begun()) withdraw();
         stop_claimed(*this);
     }
     [[nodiscard]] bool is_last(std::uint32_t what) noexcept {
@@ -173,9 +164,6 @@ private:
         if (error_ != nullptr) return false;
         if (dropped_) return true;
         return aborted_ && ((word_.load(memory_order_relaxed) & asked) != 0 || must_stop());
-    }
-    void withdraw_unless_claimed() noexcept {
-        if (!claimed_) withdraw();
     }
     void end_foreign_wait() noexcept {
         if (driver_ != nullptr) [[unlikely]]
@@ -199,8 +187,6 @@ private:
     thread_driver* driver_ = nullptr;  // that knows that the coroutine waits here
     boost::asio::cancellation_signal signal_;
     std::exception_ptr error_;  // of the initiation, or of the values' copies
-    bool waited_ = false;
-    bool claimed_ = false;  // by a stopper, which took it out of the record
     bool aborted_ = false;
     bool dropped_ = false;
 };

@@ -94,11 +94,7 @@ protected:
 
     /// First thing of await_resume.
     COFLUX_INLINE void resumed() noexcept {
-        if (progress_ == wait_progress::waited) {
-            end();
-        } else {
-            this_thread.current = &coroutine();
-        }
+        wait_operation::resumed();
         progress_ = wait_progress::none;
     }
     /// For destructors, as wait_operation::is_unresumed(): true if it was served, and resumed() was not called.

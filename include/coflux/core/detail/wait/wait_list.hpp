@@ -36,48 +36,29 @@ private:
     intrusive_chain<wait_operation> waits_;
 };
 
-/// How an attempt to wait went.
-enum class wait_attempt : std::uint8_t {
-    ready,  ///< nothing to wait for: the wait is over
-    stop,   ///< a stop was requested: the wait is over
-    waits,  ///< in the queue, without the lock: the operation and the coroutine may be gone
-};
-
-/// The order that every wait keeps: begin, lock, must it stop, is it ready, queue, unlock. `ready()` is asked under the
-/// lock: true if there is nothing to wait for any more; else it has made sure that the side that changes that looks
-/// into the queue, and the operation waits. Errors: as wait_operation::begin().
+/// How a wait enters a queue under a lock. `ready()` is asked under the lock: true if there is nothing to wait for any
+/// more; else it has made sure that the side that changes that looks into the queue, and the operation waits.
 /// Shapes: `Lock` has lock() and unlock(), `Queue` takes the `Operation`, a wait_operation, by push_back().
 template <typename Lock, typename Queue, typename Operation, typename Ready>
-COFLUX_INLINE wait_attempt try_to_queue(Lock& lock, Queue& queue, Operation& w, Ready ready) {
-    w.begin();
+COFLUX_INLINE wait_attempt enter_queue(Lock& lock, Queue& queue, Operation& w, Ready ready) noexcept {
     lock.lock();
     const bool stops = w.must_stop();
     if (stops || ready()) {
         lock.unlock();
-        w.end();
         return stops ? wait_attempt::stop : wait_attempt::ready;
     }
     queue.push_back(w);
     lock.unlock();
     return wait_attempt::waits;
 }
-template <typename Ready>
-wait_attempt try_to_wait(adaptive_lock& lock, wait_queue& queue, wait_operation& w, Ready ready) {
-    return try_to_queue(lock, queue, w, ready);
+template <typename Lock, typename Queue, typename Operation, typename Ready>
+COFLUX_INLINE wait_attempt try_to_queue(Lock& lock, Queue& queue, Operation& w, Ready ready) {
+    return attempt_wait(w, [&]() noexcept { return enter_queue(lock, queue, w, ready); });
 }
-
-/// try_to_wait() for a coroutine that is about to suspend: gives what await_suspend returns.
+/// try_to_queue() for a coroutine that is about to suspend: gives what await_suspend returns.
 template <typename Lock, typename Queue, typename Operation, typename Ready>
 COFLUX_INLINE std::coroutine_handle<> wait_in(Lock& lock, Queue& queue, Operation& w, Ready ready) {
-    promise_base& p = w.coroutine();
-    if (p.begin_suspend() == suspension::stop) [[unlikely]]
-        return p.stop_here();
-    switch (try_to_queue(lock, queue, w, ready)) {
-    case wait_attempt::ready: return transfer(p.handle());
-    case wait_attempt::stop: return p.stop_here();
-    case wait_attempt::waits: break;
-    }
-    return wait_operation::suspended();
+    return wait_by(w, [&]() noexcept { return enter_queue(lock, queue, w, ready); });
 }
 template <typename Ready>
 std::coroutine_handle<> wait_in(wait_list& list, wait_operation& w, Ready ready) {
@@ -108,7 +89,7 @@ protected:
 /// A wait in the list of a primitive.
 ///
 /// Shapes: `Primitive` has, for this class: `wait_list waiters_`; a type `want`; `ready_or_mark(want&)`, as `ready` of
-/// try_to_wait(); `unmark()`, called under the lock when a stop has taken the last waiter; `waits_for`, the words of
+/// enter_queue(); `unmark()`, called under the lock when a stop has taken the last waiter; `waits_for`, the words of
 /// wait_kind::what. Where a waiter that is stopped may have kept other waiters from being served, it also has
 /// `serve_next()`, called without the lock.
 template <typename Primitive>

@@ -1,13 +1,17 @@
-// How a coroutine waits for something that is no coroutine: a lock, a slot of a channel, a moment in time.
+// How a coroutine waits for something that is no coroutine: a lock, a slot of a channel, a moment in time. All such
+// waits begin in attempt_wait(), and end in wait_operation::resumed() or as stopped.
 //
-// The page docs/design/stop.md has the protocol: how a stop request finds the waiters, and why none is missed.
+// The page docs/design/stop.md has the protocol (The door of all waits): how a stop request finds the waiters, and why
+// none is missed.
 #pragma once
 
 #include <coroutine>
+#include <cstdint>
 
 #include <coflux/base/adaptive_lock.hpp>
 #include <coflux/base/config.hpp>
 #include <coflux/core/detail/promise/promise_base.hpp>
+#include <coflux/core/detail/thread/transfer.hpp>
 
 namespace coflux::detail {
 
@@ -104,12 +108,19 @@ public:
         w->push_ready(p.handle());
     }
 
-    /// The wait is over, or did not begin after all: no other thread touches the operation any more. The coroutine
-    /// runs.
+    /// The wait is over: no other thread touches the operation any more. The coroutine runs.
     COFLUX_INLINE void end() noexcept {
         withdraw();
         this_thread.current = coroutine_;
     }
+    /// First thing of await_resume, where an await may have gone on without a wait: end(), if it waited.
+    COFLUX_INLINE void resumed() noexcept {
+        if (has_begun()) withdraw();
+        this_thread.current = coroutine_;
+    }
+    /// It is published: begin() was called, and neither end() nor a stop request has taken it out.
+    /// Threads: the coroutine's; others while they have claimed it.
+    [[nodiscard]] COFLUX_INLINE bool has_begun() const noexcept { return record_ != nullptr; }
     /// Ends the wait of a coroutine that may not come to its end(), because it is woken to stop. Called by the waker.
     COFLUX_INLINE void withdraw() noexcept {
         const adaptive_guard guard(record_->lock);  // waits for a stop request that looks at the operation
@@ -152,7 +163,7 @@ private:
     COFLUX_COLD void withdraw_left() noexcept;
     COFLUX_INLINE void unpublish() noexcept {
         record_->waiting.remove(*this);
-        if constexpr (COFLUX_LATE_RESULTS) record_ = nullptr;
+        record_ = nullptr;
     }
     /// Its record ends before it: no request finds it any more.
     void detach_from_record() noexcept {
@@ -174,6 +185,55 @@ COFLUX_INLINE wait_operation*& published_links::next(wait_operation& of) noexcep
 }
 COFLUX_INLINE wait_operation*& published_links::previous(wait_operation& of) noexcept {
     return of.published_previous_;
+}
+
+/// How an attempt to wait went.
+enum class wait_attempt : std::uint8_t {
+    ready,  ///< nothing to wait for: the wait is over
+    stop,   ///< a stop was requested: the wait is over
+    waits,  ///< its waker will find it: the operation and the coroutine may be gone
+};
+
+/// The door of all waits, behind promise_base::begin_suspend().
+///
+/// 1. begin(): from now on a stop request finds the wait.
+/// 2. `enter()`, under the lock, or by the change of the word, by which a waker or wait_kind::claim takes the wait:
+///    must_stop()          -> wait_attempt::stop
+///    nothing to wait for  -> wait_attempt::ready
+///    else the wait is put where its waker finds it -> wait_attempt::waits
+/// 3. end(), if it does not wait.
+///
+/// Errors: as begin() and `enter()`; then nothing has happened.
+template <typename Enter>
+COFLUX_INLINE wait_attempt attempt_wait(wait_operation& w, Enter enter) {
+    w.begin();
+    wait_attempt went = wait_attempt::waits;
+    if constexpr (noexcept(enter())) {
+        went = enter();
+    } else {
+        try {
+            went = enter();
+        } catch (...) {
+            w.end();
+            throw;
+        }
+    }
+    if (went != wait_attempt::waits) w.end();
+    return went;
+}
+
+/// attempt_wait() for a coroutine that is about to suspend, and that a stop unwinds: what await_suspend returns.
+template <typename Enter>
+COFLUX_INLINE std::coroutine_handle<> wait_by(wait_operation& w, Enter enter) {
+    promise_base& p = w.coroutine();
+    if (p.begin_suspend() == suspension::stop) [[unlikely]]
+        return p.stop_here();
+    switch (attempt_wait(w, enter)) {
+    case wait_attempt::ready: return transfer(p.handle());
+    case wait_attempt::stop: return p.stop_here();
+    case wait_attempt::waits: break;
+    }
+    return wait_operation::suspended();
 }
 
 /// Calls `f(w, context)` for each wait in and below `root`. Without a lock: no coroutine runs, starts or ends
