@@ -4,39 +4,30 @@
 #include <coflux/base/config.hpp>
 #include <coflux/io/detail/io_operation.hpp>
 
-#include "time/detail/timer_service.hpp"
-
 namespace coflux::detail {
 
 constinit const timer_kind io_limit::how_it_ends{&io_limit::come_due, &io_limit::whose, "waits with a limit"};
 
 bool io_limit::prepare(promise_base& p) {
-    timer_queue* const own = timer_queue::of_thread_for(p.runs_on());
-    if (!end().from_the_wait && end().ticks <= (own != nullptr ? own->now() : tick_now())) {
+    const clock_tick now = choose_queue(p.runs_on());
+    if (!end().from_the_wait && end().ticks <= now) {
         is_over_ = true;
         return false;
     }
-    if (own != nullptr) {
-        set_queue(*own);
-    } else {
-        (void)timer_service::shared();
-    }
+    timer::prepare();
     return true;
 }
 
 void io_limit::arm() noexcept {
     is_armed_ = true;
     if (queue() != nullptr && queue()->defers_for(op_.coroutine().runs_on())) return queue()->defer(*this);
-    const clock_tick deadline = end().after(end().from_the_wait ? tick_now() : 0);
-    if (queue() == nullptr) return timer_service::shared().arm(*this, deadline);
-    queue()->arm(*this, deadline);
-    queue()->notify_watch_if_busy();
+    timer::arm(end().after(end().from_the_wait ? tick_now() : 0), false);
 }
 
 void io_limit::disarm_now() noexcept {
     is_armed_ = false;
     if (queue() != nullptr && queue()->forget(*this)) return;
-    if (queue() != nullptr ? queue()->take(*this) : timer_service::shared().take(*this)) return;
+    if (timer::disarm()) return;
     while (!has_acted_.load(memory_order_acquire)) cpu_pause();  // pairs with come_due()
 }
 

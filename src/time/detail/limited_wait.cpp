@@ -16,8 +16,7 @@ limited_wait::~limited_wait() {
 void limited_wait::arm_limit(frame_control& child) {
     promise_base& target = promise_base::of(child);
     const executor_entry* const executor = coroutine->runs_on();
-    timer_queue* const own = timer_queue::of_thread_for(executor);
-    if (deadline_ <= (own != nullptr ? own->now() : tick_now())) {
+    if (deadline_ <= timer_queue::present_for(executor)) {
         late_ = true;
         target.request_stop();
     } else {

@@ -5,24 +5,21 @@
 #include <coflux/core/detail/thread/transfer.hpp>
 #include <coflux/memory/frame_pool.hpp>
 
-#include "time/detail/timer_service.hpp"
-
 namespace coflux::detail {
 
 constinit const timer_kind time_limit::how_it_ends{&time_limit::come_due, &time_limit::whose, "waits with a limit"};
 
 time_limit* time_limit::arm(environment& target, clock_tick deadline, const executor_entry* executor) {
-    timer_queue* const own = timer_queue::of_thread_for(executor);
-    timer_service* const service = own == nullptr ? &timer_service::shared() : nullptr;
     // From the frame pool: it may outlive the coroutine and its memory resource.
     auto* const limit = ::new (allocate_pooled(sizeof(time_limit), alignof(time_limit))) time_limit(target);
-    if (own != nullptr) {
-        limit->set_queue(*own);
-        own->arm(*limit, deadline);
-        own->notify_watch();
-    } else {
-        service->arm(*limit, deadline);
+    (void)limit->choose_queue(executor);
+    try {
+        limit->prepare();
+    } catch (...) {
+        limit->free();
+        throw;
     }
+    limit->timer::arm(deadline, true);
     return limit;
 }
 
@@ -33,7 +30,7 @@ void time_limit::free() noexcept {
 
 /// True if the deadline will not act; then the limit is gone.
 bool time_limit::try_disarm() noexcept {
-    if (!(queue() != nullptr ? queue()->take(*this) : timer_service::shared().take(*this))) return false;
+    if (!disarm()) return false;
     free();
     return true;
 }

@@ -41,7 +41,7 @@ void timed_wait_list::settle(clock_tick now, wait_chain& served) noexcept {
     if (next == timing_wheel::never) return;
     auto& front = static_cast<timed_wait&>(*queue_.front());
     // Where the timer is being handed out already, the thread that does so settles again.
-    if (alarm_ != nullptr && (alarm_at_ <= next || !front.silence())) return;
+    if (alarm_ != nullptr && (alarm_at_ <= next || !front.disarm())) return;
     set_alarm(front, next, true);
 }
 
@@ -50,7 +50,7 @@ void timed_wait_list::take_out_front(wait_chain& served) noexcept {
     auto& w = static_cast<timed_wait&>(*queue_.pop_front());
     if (alarm_ == &w) {
         alarm_ = nullptr;
-        if (!w.silence()) {
+        if (!w.disarm()) {
             w.leaving_ = timed_wait::leaving::served;
             return;
         }
@@ -58,28 +58,12 @@ void timed_wait_list::take_out_front(wait_chain& served) noexcept {
     served.add(w);
 }
 
-/// `goes_on`: the coroutine that runs here is not about to suspend, and may keep this worker from its timers.
+/// `goes_on`: as timer::arm().
 void timed_wait_list::set_alarm(timed_wait& front, clock_tick at, bool goes_on) noexcept {
     alarm_ = &front;
     alarm_at_ = at;
-    timer_queue* const own = timer_queue::of_thread_for(front.coroutine().runs_on());
-    if (own == nullptr) {
-        front.leave_queue();
-        timer_service::shared().arm(front, at);
-        return;
-    }
-    front.set_queue(*own);
-    own->arm(front, at);
-    if (goes_on) {
-        own->notify_watch();
-    } else {
-        own->notify_watch_if_busy();
-    }
-}
-
-/// Under the list's lock: takes its timer back. False if it is being handed out.
-bool timed_wait::silence() noexcept {
-    return queue() != nullptr ? queue()->take(*this) : timer_service::shared().take(*this);
+    (void)front.choose_queue(front.coroutine().runs_on());
+    front.timer::arm(at, goes_on);
 }
 
 bool timed_wait::await_ready() noexcept {
@@ -95,7 +79,7 @@ bool timed_wait::await_ready() noexcept {
 std::coroutine_handle<> timed_wait::await_suspend(std::coroutine_handle<>) {
     promise_base& p = coroutine();
     if (progress_ == wait_progress::let_others_run) return let_others_run(p);
-    (void)timer_service::shared();  // from now on it can be had without an error
+    (void)timer_service::shared();  // from now on an alarm can be set without an error, on any thread
     return wait_by(*this, [this]() noexcept {
         timed_wait_list& of = of_;
         const clock_tick now = tick_now();
@@ -114,7 +98,7 @@ bool timed_wait::claim(wait_operation& waiting) noexcept {
     if (!of.queue_.remove(w)) return false;
     if (of.alarm_ == &w) {
         of.alarm_ = nullptr;
-        if (!w.silence()) w.leaving_ = leaving::claimed;
+        if (!w.disarm()) w.leaving_ = leaving::claimed;
     }
     return true;
 }

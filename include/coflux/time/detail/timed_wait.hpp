@@ -122,7 +122,6 @@ private:
         alarm_came,  ///< the thread with the timer has come: stop() wakes it
     };
 
-    [[nodiscard]] bool silence() noexcept;
     static void come_due(timer& t) noexcept;
     static const environment& whose(const timer& t) noexcept;
     static const timer_kind how_it_ends;

@@ -20,6 +20,8 @@ namespace coflux::detail {
 
 class timer;
 class timer_watch;
+enum class wait_attempt : std::uint8_t;
+class wait_operation;
 
 /// What a kind of timer does, and what a message says of it.
 struct timer_kind {
@@ -44,6 +46,9 @@ public:
     /// Where it is armed; nullptr: with the timer service.
     [[nodiscard]] timer_queue* queue() const noexcept { return queue_; }
     [[nodiscard]] const timer_kind& kind() const noexcept { return *kind_; }
+    /// Takes it out before its time: true if that comes first, and then due() is not called.
+    /// Pre: it was armed.
+    [[nodiscard]] bool disarm() noexcept;
 
 protected:
     explicit timer(const timer_kind& kind) noexcept : kind_(&kind) {}
@@ -51,8 +56,19 @@ protected:
 
     /// It will be armed in `queue`. Before another thread knows it.
     void set_queue(timer_queue& queue) noexcept { queue_ = &queue; }
-    /// It will be armed with the timer service, though it was in a queue before.
-    void leave_queue() noexcept { queue_ = nullptr; }
+    /// Chooses where it is armed: with the timers of this thread, if that runs coroutines of `e`, else with the timer
+    /// service. Before another thread knows it. Gives the present, as the place knows it.
+    clock_tick choose_queue(const executor_entry* e) noexcept;
+    /// From now on it can be armed.
+    /// Errors: std::system_error, if the service's thread cannot be had.
+    void prepare();
+    /// Arms it. `goes_on`: the coroutine that runs here is not about to suspend, and may keep this thread from its
+    /// timers.
+    /// Pre: prepare() was called.
+    void arm(clock_tick deadline, bool goes_on) noexcept;
+    /// Arms it for the wait `w`, which has begun, unless that must stop. The coroutine suspends; the timer may be gone.
+    /// Errors: as prepare().
+    [[nodiscard]] wait_attempt arm_for(wait_operation& w, clock_tick deadline);
 
 private:
     friend class timer_queue;
@@ -119,7 +135,13 @@ public:
         return e != nullptr && t.serves(e->identity) ? t.timers : nullptr;
     }
 
-    /// Arms `t`, whose set_queue() named this queue, unless `refused()`, which is asked under the lock that take()
+    /// The present, as that queue knows it, or by the clock.
+    [[nodiscard]] static clock_tick present_for(const executor_entry* e) noexcept {
+        const timer_queue* const own = of_thread_for(e);
+        return own != nullptr ? own->now() : tick_now();
+    }
+
+    /// Arms `t`, whose choose_queue() chose this queue, unless `refused()`, which is asked under the lock that take()
     /// holds. Returns whether it is armed; then it may be gone already.
     /// Threads: the owner's.
     template <typename Refused>
@@ -143,7 +165,7 @@ public:
     [[nodiscard]] bool defers_for(const executor_entry* e) const noexcept {
         return defers_for_ != nullptr && identity_of(e) == defers_for_;
     }
-    /// Pre: set_queue() of `t` named this queue, which defers_for() its coroutine.
+    /// Pre: choose_queue() of `t` chose this queue, which defers_for() its coroutine.
     void defer(deferred_timer& t) noexcept { deferred_.push_back(t); }
     /// True: it was not armed yet, and will not be.
     [[nodiscard]] bool forget(deferred_timer& t) noexcept { return deferred_.remove(t); }
