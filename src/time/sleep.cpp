@@ -1,6 +1,5 @@
 #include <coflux/time/sleep.hpp>
 
-#include <coflux/core/detail/join/waiter.hpp>
 #include <coflux/core/this_coroutine.hpp>
 
 namespace coflux::detail {
@@ -28,10 +27,7 @@ const environment& sleep_awaiter::whose(const timer& t) noexcept {
 }
 
 void sleep_awaiter::come_due(timer& t) noexcept {
-    auto& s = static_cast<sleep_awaiter&>(t);
-    // Where all workers compute, the coroutine waits for one, and the operations that it decides against should not.
-    if (s.last_) foretell_end(s.coroutine().control());
-    s.wake();
+    static_cast<sleep_awaiter&>(t).wake();
 }
 
 }  // namespace coflux::detail

@@ -75,7 +75,8 @@ struct first_of_any {
 /// Threads: the children may end on any.
 /// Costs: no allocation for forks and tasks; one frame for each other awaitable. Three locked instructions a child, and
 /// a stop request for each losing child. The values of losing children are destroyed.
-/// Lifetime: a foreign awaitable that knows no stop request is waited for.
+/// Lifetime: a foreign awaitable that knows no stop request is waited for. A sleep ends when a worker runs it: limit by
+/// timeout() what computes for long.
 template <typename... As>
     requires(sizeof...(As) != 1 || !(... && std::ranges::input_range<As>))
 [[nodiscard("when_any does nothing until it is awaited: co_await it")]]

@@ -67,7 +67,7 @@ private:
 class [[nodiscard]] interval::tick_awaiter : public detail::sleep_awaiter {
 public:
     tick_awaiter(detail::promise_base& p, interval& of) noexcept
-        : sleep_awaiter(p, detail::tick_of(of.next_), false),
+        : sleep_awaiter(p, detail::tick_of(of.next_)),
           of_(of) {}
     std::chrono::steady_clock::time_point await_resume() noexcept {
         sleep_awaiter::await_resume();

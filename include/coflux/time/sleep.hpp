@@ -17,11 +17,10 @@ namespace detail {
 /// A sleep of one coroutine: its wait and its timer in one. The page docs/design/time.md has its states.
 class [[nodiscard]] sleep_awaiter : private wait_operation, private timer {
 public:
-    sleep_awaiter(promise_base& p, clock_tick deadline, bool last) noexcept
+    sleep_awaiter(promise_base& p, clock_tick deadline) noexcept
         : wait_operation(p, how_it_stops),
           timer(how_it_ends),
-          wakes_at_(deadline),
-          last_(last) {}
+          wakes_at_(deadline) {}
 
     [[nodiscard]] bool await_ready() const noexcept { return false; }
     std::coroutine_handle<> await_suspend(std::coroutine_handle<> h);
@@ -35,18 +34,12 @@ private:
     static const timer_kind how_it_ends;
 
     clock_tick wakes_at_;  // 0: does not sleep, but lets other coroutines run
-    bool last_;  // the coroutine ends with it
 };
 
 class [[nodiscard("nothing sleeps until it is awaited: co_await it")]] sleep_request
-    : public request<sleep_awaiter, clock_tick, bool> {
+    : public request<sleep_awaiter, clock_tick> {
 public:
     using request::request;
-
-private:
-    friend struct await_access;
-    /// The coroutine does nothing after it but end.
-    [[nodiscard]] sleep_request last() const noexcept { return {argument_at<0>(arguments()), true}; }
 };
 
 }  // namespace detail
@@ -64,8 +57,8 @@ private:
 /// Costs: no allocation, and no lock on a thread pool.
 template <typename Rep, typename Period>
 detail::sleep_request sleep_for(std::chrono::duration<Rep, Period> d) noexcept {
-    if (!(d > d.zero())) return {0, false};
-    return {detail::tick_of(detail::later(clock::now(), d)), false};
+    if (!(d > d.zero())) return {0};
+    return {detail::tick_of(detail::later(clock::now(), d))};
 }
 
 // Not a number.
@@ -74,7 +67,7 @@ template <typename N>
 detail::sleep_request sleep_for(N) noexcept {
     static_assert(detail::never<N>, "coflux: a number has no unit: write sleep_for(5ms), or 5s, with "
                                     "`using namespace std::chrono_literals;`");
-    return {0, false};
+    return {0};
 }
 
 /// `co_await sleep_until(t)`: sleeps until a moment. A moment that has passed is a yield().
@@ -84,7 +77,7 @@ detail::sleep_request sleep_for(N) noexcept {
 /// comes.
 template <typename Clock, typename Duration>
 detail::sleep_request sleep_until(std::chrono::time_point<Clock, Duration> t) noexcept {
-    return {detail::tick_of(detail::on_steady_clock(t)), false};
+    return {detail::tick_of(detail::on_steady_clock(t))};
 }
 
 /// `co_await 10ms` is `co_await sleep_for(10ms)`.

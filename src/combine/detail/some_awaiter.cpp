@@ -42,36 +42,11 @@ void some_awaiter::watch(some_node* nodes, std::size_t count) noexcept {
     pending_.store(count + 1, memory_order_relaxed);  // pairs with nothing: no other thread knows this object yet
 }
 
-void some_awaiter::await_early(std::size_t i) noexcept {
-    some_node& node = nodes_[i];
-    node.of = this;
-    node.ended = &child_ended;
-    node.notified_early = true;
-    if (try_await(node)) return;
-    node.of = nullptr;
-    if (node.child->word.end() != ending::value) return;  // stopped: that is noted with the other children
-    node.noted = true;
-    if (note_value(i)) stop_others_early(i);
-}
-
-/// True if its end will call the node; false: it has ended.
-bool some_awaiter::try_await(some_node& node) noexcept {
-    return node.child->join.await(node) == join_result::registered;
-}
-
 bool some_awaiter::await_ready() noexcept {
-    std::size_t ended_before = 0;
     for (std::size_t i = 0; i < count_; ++i) {
-        if (nodes_[i].of != nullptr) continue;
         if (!nodes_[i].child->done()) return false;
-        ++ended_before;
     }
-    // acquire pairs with the ends of the children that are waited for already: none of them touches this object any
-    // more.
-    if (pending_.load(memory_order_acquire) != ended_before + 1) return false;
-    for (std::size_t i = 0; i < count_; ++i) {
-        if (nodes_[i].of == nullptr && !nodes_[i].noted) note(i);
-    }
+    for (std::size_t i = 0; i < count_; ++i) note(i);
     pending_.store(0, memory_order_relaxed);  // pairs with nothing: no other thread touches this object
     return !stops_awaiting();
 }
@@ -86,12 +61,10 @@ std::coroutine_handle<> some_awaiter::await_suspend(std::coroutine_handle<>) noe
     } else if (stop_requested) [[unlikely]] {
         return p.stop_here();
     }
-    if (nodes_[count_ - 1].of != nullptr) p.clear_current();  // else the await of that one does so
-    std::size_t ended = 1;                                    // the registration's own unit
+    std::size_t ended = 1;  // the registration's own unit
     std::coroutine_handle<> next = std::noop_coroutine();
     for (std::size_t i = 0; i < count_; ++i) {
         some_node& node = nodes_[i];
-        if (node.of != nullptr) continue;  // it is waited for
         // No coroutine: the awaiting one may be woken by another child's end, so this end must not change its own count
         // of children.
         node.of = this;
@@ -102,7 +75,7 @@ std::coroutine_handle<> some_awaiter::await_suspend(std::coroutine_handle<>) noe
         case join_result::registered: break;
         case join_result::completed:
             node.of = nullptr;
-            if (!node.noted) note(i);
+            note(i);
             ++ended;
             break;
         }
@@ -116,13 +89,7 @@ std::coroutine_handle<> some_awaiter::await_suspend(std::coroutine_handle<>) noe
 std::coroutine_handle<> some_awaiter::child_ended(waiter& self, frame_control&, const void* here) noexcept {
     auto& node = static_cast<some_node&>(self);
     some_awaiter& of = *node.of;
-    const auto i = static_cast<std::size_t>(&node - of.nodes_);
-    if (here == &foretold) {
-        node.noted = true;  // for its end, which comes after
-        if (of.note_value(i)) of.stop_others_early(i);
-        return std::noop_coroutine();
-    }
-    if (!node.noted) of.note(i);
+    of.note(static_cast<std::size_t>(&node - of.nodes_));
     if (of.pending_.fetch_sub(1, memory_order_acq_rel) != 1) return std::noop_coroutine();  // `of` may be gone
     promise_base& p = of.coroutine_;
     if (of.stops_awaiting()) p.begin_unwind();
@@ -179,9 +146,7 @@ void some_awaiter::note(std::size_t i) noexcept {
         break;
     }
     }
-    if (!decides) return;
-    // An early one may end, unforetold, before the others have begun: it is due before it is waited for.
-    nodes_[i].notified_early ? stop_others_early(i) : stop_others(i);
+    if (decides) stop_others(i);
 }
 
 bool some_awaiter::note_value(std::size_t i) noexcept {
@@ -190,12 +155,6 @@ bool some_awaiter::note_value(std::size_t i) noexcept {
     if ((before & error_decided) != 0 || rank >= wanted_) return false;
     nodes_[rank].ranked = i;
     return rank + 1 == wanted_ && wanted_ != count_;  // where all must give values, the last leaves none to stop
-}
-
-void some_awaiter::stop_others_early(std::size_t i) noexcept {
-    for (std::size_t j = 0; j < count_; ++j) {
-        if (j != i) promise_base::of(*nodes_[j].child).request_stop();
-    }
 }
 
 void some_awaiter::stop_others(std::size_t i) noexcept {

@@ -22,7 +22,6 @@ class some_awaiter;
 
 /// One child in a wait for some of several, and the waiter in its join word.
 struct some_node : waiter {
-    bool noted = false;              ///< its end was foretold
     frame_control* child = nullptr;  ///< nullptr once its result was taken
     some_awaiter* of = nullptr;      ///< set while it waits, or has waited; nullptr: the child had ended before
     std::size_t ranked = 0;          ///< in the node of rank r: which child was the r-th to end with a value
@@ -67,12 +66,8 @@ protected:
     /// First in the destructor of the owner of the nodes: gives up the frames whose results were not taken.
     void give_up() noexcept;
 
-    /// The nodes of the children, in the order of their creation; each knows its child. Before await_ready(), and
-    /// before any await_early().
+    /// The nodes of the children, in the order of their creation; each knows its child. Before await_ready().
     void watch(some_node* nodes, std::size_t count) noexcept;
-    /// Child `i` is a wrapper that has begun, and whose end may be foretold while other children begin: it is waited
-    /// for from now on.
-    void await_early(std::size_t i) noexcept;
 
     /// First in await_resume: throws if there is no value to give, else sees to the errors of the losing children.
     void settle();
@@ -91,10 +86,6 @@ private:
     /// Notes an end with a value. True if it decides.
     [[nodiscard]] bool note_value(std::size_t i) noexcept;
     void stop_others(std::size_t i) noexcept;
-    /// Stops the other children while some of them have not begun, or run inside the call that begins them, where
-    /// nothing says whether they have ended.
-    void stop_others_early(std::size_t i) noexcept;
-    static bool try_await(some_node& node) noexcept;
     [[nodiscard]] bool has_foreign_handles(bool stop_requested) const noexcept;
     static void request_stops(void* self) noexcept;
     static void go_on(void* self) noexcept;

@@ -32,12 +32,9 @@ public:
         : some_awaiter(p, Choice::wanted(sizeof...(Handles)), Choice::errors,
                        late_look_of<Choice::errors, first_value>()) {
         std::size_t i = 0;
-        ((nodes_[i++].child = &await_access::used(handles)), ...);
+        (begin_if_wrapper(handles, p), ...);
+        ((nodes_[i++].child = &await_access::release(handles)), ...);
         watch(nodes_.data(), nodes_.size());
-        i = 0;
-        (begin_early(handles, p, i++), ...);
-        (begin_late(handles, p), ...);
-        ((void)await_access::release(handles), ...);
     }
     ~some_of_tuple() { give_up(); }
 
@@ -51,20 +48,6 @@ public:
     using some_awaiter::taken;
 
 private:
-    /// One that foretells its end begins first, and is awaited from then on: the other children may compute when they
-    /// begin, and are stopped.
-    template <typename Handle>
-    void begin_early(Handle& handle, promise_base& p, std::size_t i) noexcept {
-        if constexpr (is_foretelling<Handle>) {
-            handle.begin(p);
-            await_early(i);
-        }
-    }
-    template <typename Handle>
-    static void begin_late(Handle& handle, promise_base& p) noexcept {
-        if constexpr (!is_foretelling<Handle>) begin_if_wrapper(handle, p);
-    }
-
     std::array<some_node, sizeof...(Handles)> nodes_;
 };
 

@@ -19,7 +19,6 @@ class promise_base;
 /// An operand of co_await has `await_in(p, where)`, which gives its awaiter in the coroutine `p`; it may have
 ///   await_outcome_in(p, where)  the awaiter under as_outcome()
 ///   home(p), set_caller(p)      of a call, which combinators run in a fork (promise_base)
-///   last()                      the operand that the coroutine ends with (wrapper.hpp)
 ///   single_use                  it can be awaited once
 ///   may_stop_its_awaiter        under as_outcome() it needs await_outcome_in()
 ///   never_throws                an await of the library's own: no test point
@@ -114,14 +113,6 @@ struct await_access {
     template <typename A>
     static void set_caller(A& awaited, promise_base& p) noexcept {
         if constexpr (requires { awaited.set_caller(p); }) awaited.set_caller(p);
-    }
-    template <typename A>
-    [[nodiscard]] static consteval bool has_last() noexcept {
-        return requires(const A& a) { a.last(); };
-    }
-    template <typename A>
-    [[nodiscard]] static auto last(const A& awaited) noexcept {
-        return awaited.last();
     }
 
     // Handles.

@@ -57,17 +57,6 @@ private:
     bool begun_ = false;
 };
 
-/// One whose end with a value may be foretold.
-template <typename T>
-class foretelling_wrapper : public wrapper<T> {
-public:
-    using wrapper<T>::wrapper;
-};
-template <typename Handle>
-inline constexpr bool is_foretelling = false;
-template <typename T>
-inline constexpr bool is_foretelling<foretelling_wrapper<T>> = true;
-
 template <typename Handle>
 void begin_if_wrapper(Handle& handle, promise_base& creator) noexcept {
     if constexpr (requires { handle.begin(creator); }) handle.begin(creator);
@@ -138,35 +127,14 @@ using awaited_type =
 template <typename A>
 using await_result = decltype(std::declval<awaited_type<A>&>().await_resume());
 
-/// Waits for a moment, and can say beforehand that the coroutine ends with it: `last()` gives the request that does.
-template <typename A>
-concept foretelling_request = await_access::has_last<A>();
-template <typename A>
-inline constexpr bool foretells = false;
-template <foretelling_request A>
-inline constexpr bool foretells<A> = true;
-template <translated_awaitable A>
-    requires requires(A awaited) {
-        { awaited_as<A>::request(awaited) } -> foretelling_request;
-    }
-inline constexpr bool foretells<A> = true;
-
-/// The await in a wrapping fork: a call then belongs to the fork, which is what is stopped; a sleep foretells the
-/// fork's end.
+/// The await in a wrapping fork: a call then belongs to the fork, which is what is stopped.
 template <typename A>
 struct [[nodiscard]] adopting_request {
     A&& awaited;
 
     decltype(auto) await_in(promise_base& p, std::source_location where) && {
         await_access::set_caller(awaited, p);
-        using operand = std::remove_cvref_t<A>;
-        if constexpr (foretelling_request<operand>) {
-            return await_access::await_in(await_access::last(awaited), p, where);
-        } else if constexpr (foretells<operand>) {
-            return await_access::await_in(await_access::last(awaited_as<operand>::request(awaited)), p, where);
-        } else {
-            return bind_inner_await(p, std::forward<A>(awaited), where);
-        }
+        return bind_inner_await(p, std::forward<A>(awaited), where);
     }
 };
 
@@ -188,8 +156,7 @@ decltype(auto) as_handle(promise_base& p, A&& awaited) {
     if constexpr (is_owned_handle<std::remove_cvref_t<A>>) {
         return std::forward<A>(awaited);  // where it is: if a wrapper cannot be made, the caller still has its handle
     } else {
-        using kind = std::conditional_t<foretells<std::remove_cvref_t<A>>, foretelling_wrapper<await_result<A>>,
-                                        wrapper<await_result<A>>>;
+        using kind = wrapper<await_result<A>>;
         const borrowed<std::remove_reference_t<A>> given(awaited);
         if constexpr (has_home<std::remove_cvref_t<A>>) {
             if (environment& in = await_access::home(awaited, p); &in != &p) {

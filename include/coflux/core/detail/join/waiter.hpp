@@ -21,14 +21,6 @@ struct alignas(16) waiter {
     promise_base* coroutine = nullptr;  ///< the one suspended until `ended` is called, if it is a coroutine
     environment* scope = nullptr;       ///< set before a callback is called: the scope that the coroutine belongs to
     bool first = false;                 ///< a callback: called before the waiters are woken
-    bool notified_early =
-        false;  ///< also called by foretell_end(), with &foretold as `here`; what it returns is not used
 };
-
-inline constexpr char foretold = 0;
-
-/// `c` is suspended, and ends with a value as soon as it runs, whatever happens meanwhile: notifies the waiter that
-/// asked to be notified early. Called by the waker, before it wakes `c`.
-void foretell_end(frame_control& c) noexcept;
 
 }  // namespace coflux::detail
