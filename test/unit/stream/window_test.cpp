@@ -340,6 +340,20 @@ TEST(window, has_sessions_that_go_on_up_to_the_end_of_time) {
     EXPECT_EQ(apart.values().size(), 2U);
 }
 
+TEST(window, begins_a_session_for_a_stored_key_that_has_none) {
+    std::vector<std::byte> bytes;
+    stream::state_writer out(bytes);
+    out(stream::event_time::duration(10ms), ms(0));
+    out.size(1);
+    out(1);
+    out.size(0);
+    auto slot = drive<int, int>(stream::window(stream::session(10ms), stream::count()));
+    slot.load(bytes);
+    slot.process(1, ms(5), 7);
+    slot.advance(ms(15));
+    EXPECT_EQ(slot.values(), (std::vector<counted>{{1, ms(5), ms(15), 1}}));
+}
+
 // The sessions of each key: its values in the order of time, divided where `gap` is between two.
 window_values sessions_of(const std::vector<arrival>& all, std::int64_t gap) {
     std::map<int, std::vector<std::pair<std::int64_t, int>>> by_key;

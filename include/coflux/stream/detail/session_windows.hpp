@@ -54,11 +54,19 @@ public:
         if (at.time == no_time) refuse_timeless();
         const Key& key = *static_cast<const Key*>(at.key);
         const event_time reached = this->reached(at, !of_.is_empty());
+        if constexpr (!base::gives_changes && !base::accepts_late) {
+            // Most values go on with a session that is scheduled, and ends later than that.
+            sessions* const known = of_.find(key);
+            if (known != nullptr && at.time >= reached && !known->all.empty() && is_next(known->all.back(), at.time)) {
+                go_on(known->all.back(), at.time, value)->has_changed = true;
+                at.touched = true;
+                return;
+            }
+        }
         session* into = nullptr;
-        bool has_gone_on = false;
         sessions& of_key = of_.add_to(key, [&](sessions& s) {
-            has_gone_on = !s.all.empty() && is_next(s.all.back(), at.time);
-            into = has_gone_on ? go_on(s.all.back(), at.time, value) : add(s, at.time, value, reached);
+            const bool goes_on = !s.all.empty() && is_next(s.all.back(), at.time);
+            into = goes_on ? go_on(s.all.back(), at.time, value) : add(s, at.time, value, reached);
         });
         if (into == nullptr) {
             if (of_key.all.empty()) of_.erase(key);
@@ -67,9 +75,6 @@ public:
         }
         at.touched = true;
         into->has_changed = true;
-        if constexpr (!base::gives_changes && !base::accepts_late) {
-            if (has_gone_on && at.time >= reached) return;  // it is scheduled, and ends later than that
-        }
         const bool has_ended = end_of(*into) <= reached;
         if (base::gives_changes || has_ended) {
             into->is_given = has_ended;
