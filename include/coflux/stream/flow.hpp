@@ -141,13 +141,21 @@ using last_types = decltype(end_of(of_type<typename std::remove_reference_t<Sour
                                    static_cast<const Head*>(nullptr), static_cast<const Regions*>(nullptr)));
 
 /// Whether a stage can stand behind a partitioner.
-template <typename S, typename P>
+template <typename S, typename P, typename Source>
 struct check_place {
-    static constexpr bool ok = !requires { requires S::pairs_by_key; } || !std::is_base_of_v<by_partition, P>;
+    static constexpr bool pairs = requires { requires S::pairs_by_key; };
+    static constexpr bool has_sides = requires { requires Source::has_sides; };
+    static constexpr bool by_partitions = pairs && std::is_base_of_v<by_partition, P>;
+    static constexpr bool by_keys_of_sides = pairs && is_by_key_of_source<P> && has_sides;
+    static constexpr bool ok = !by_partitions && !by_keys_of_sides;
     static void say() {
-        static_assert(ok,
+        static_assert(!by_partitions,
                       "coflux: a join by partition finds no pair, because two sources have no partition in common: put "
                       "by_key(f) or to_one() before it");
+        static_assert(
+            !by_keys_of_sides,
+            "coflux: a join behind by_key_of_source() finds no pair, because the two sources of a merge() have "
+            "no partition in common: put by_key(f) or to_one() before it");
     }
 };
 
@@ -198,8 +206,9 @@ namespace detail {
 template <typename Source, typename... Head, stage S>
 [[nodiscard]] auto operator|(open_flow<Source, std::tuple<Head...>, std::tuple<>>&& f, S s) {
     using before = last_types<Source, std::tuple<Head...>, std::tuple<>>;
-    if constexpr (!check_place<S, unnamed>::ok) {
-        return refused<check_place<S, unnamed>>();
+    using place = check_place<S, unnamed, std::remove_reference_t<Source>>;
+    if constexpr (!place::ok) {
+        return refused<place>();
     } else if constexpr (!takes_values<S, typename before::output, typename before::key_type>()) {
         return refused<typename S::template check<typename before::output, typename before::key_type>>();
     } else {
@@ -215,10 +224,11 @@ template <typename Source, typename Head, typename... Regions, stage S>
                   "partition of the source");
     constexpr std::size_t last = sizeof...(Regions) - 1;
     using before = last_types<Source, Head, std::tuple<Regions...>>;
+    using place = check_place<S, typename before::partitioner, std::remove_reference_t<Source>>;
     if constexpr (is_event_times<S>) {
         return wrong_flow();
-    } else if constexpr (!check_place<S, typename before::partitioner>::ok) {
-        return refused<check_place<S, typename before::partitioner>>();
+    } else if constexpr (!place::ok) {
+        return refused<place>();
     } else if constexpr (!takes_values<S, typename before::output, typename before::key_type>()) {
         return refused<typename S::template check<typename before::output, typename before::key_type>>();
     } else {

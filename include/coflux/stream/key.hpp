@@ -105,8 +105,8 @@ struct by_key {
 /// stay with the worker of their partition, and their keys are not hashed. A stage behind it has a state for each key
 /// of each partition.
 ///
-/// Pre: all records of a key are in one partition; one that is in two has two states. So no join of two sources stands
-/// behind it: the sides of a merge() have no partition in common, and it finds no pair.
+/// Pre: all records of a key are in one partition; one that is in two has two states. So no join of a merge() compiles
+/// behind it: the sides have no partition in common.
 template <typename F>
 struct by_key_of_source {
     F of;
@@ -270,6 +270,10 @@ template <typename F>
 inline constexpr bool is_by_key<by_key_of_source<F>> = true;
 template <typename F>
 inline constexpr bool is_by_key<by_number<F>> = true;
+template <typename P>
+inline constexpr bool is_by_key_of_source = false;
+template <typename F>
+inline constexpr bool is_by_key_of_source<by_key_of_source<F>> = true;
 /// How a flow that names no partitioner is divided.
 struct unnamed : by_partition {};
 template <typename T>

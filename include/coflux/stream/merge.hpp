@@ -41,6 +41,7 @@ class merged_source {
 
 public:
     using value_type = std::variant<typename first::value_type, typename second::value_type>;
+    static constexpr bool has_sides = true;  // with no partition in common
 
     merged_source(A&& a, B&& b) : state_(std::make_unique<state>(std::forward<A>(a), std::forward<B>(b))) {}
 

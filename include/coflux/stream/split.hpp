@@ -27,7 +27,7 @@ public:
     explicit split(Sinks&... each) noexcept : sinks_(each...) {}
 
     template <typename... Ts>
-        requires(sizeof...(Ts) == sizeof...(Sinks))
+        requires(sizeof...(Ts) == sizeof...(Sinks)) && (sink_of<Sinks, Ts> && ...)
     [[nodiscard]] call<void> write(environment&, std::span<record<std::variant<Ts...>>> records) {
         auto& here = co_await context();
         std::tuple<std::vector<record<Ts>>...> parts;
