@@ -29,10 +29,10 @@ std::coroutine_handle<> condition_variable::wait_awaiter::await_suspend(std::cor
         }
         return false;
     };
-    const std::coroutine_handle<> next = detail::wait_in(m.waiters_.lock, of_.waiters_, *this, give_up_the_lock);
+    const std::coroutine_handle<> to = detail::wait_in(m.waiters_.lock, of_.waiters_, *this, give_up_the_lock);
     // From here on all of this may be gone.
     if (next_owner != nullptr) next_owner->wake();
-    return next;
+    return to;
 }
 
 /// Under the list's lock: takes `w` out; false if it is not there.
