@@ -32,6 +32,7 @@ protected:
     [[nodiscard]] bool is_here() const noexcept;
     /// Sends it.
     std::coroutine_handle<> send();
+
 private:
     friend class shard_thread;
     static const wait_kind how_it_stops;
