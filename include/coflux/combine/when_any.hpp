@@ -71,12 +71,12 @@ struct first_of_any {
 /// first_success drops it.
 /// Stops: a stop point; a stop loses the results. A stopped child decides nothing; if all are stopped, so is the
 /// awaiting coroutine. A stop that comes later stops all children, wherever they were made, and when_any ends with
-/// them; a value that a child gives nevertheless is given.
+/// them; a value that a child gives nevertheless is given. A sleep ends when a worker runs it: limit by timeout() what
+/// computes for long and asks its stop token.
 /// Threads: the children may end on any.
 /// Costs: no allocation for forks and tasks; one frame for each other awaitable. Three locked instructions a child, and
 /// a stop request for each losing child. The values of losing children are destroyed.
-/// Lifetime: a foreign awaitable that knows no stop request is waited for. A sleep ends when a worker runs it: limit by
-/// timeout() what computes for long.
+/// Lifetime: a foreign awaitable that knows no stop request is waited for.
 template <typename... As>
     requires(sizeof...(As) != 1 || !(... && std::ranges::input_range<As>))
 [[nodiscard("when_any does nothing until it is awaited: co_await it")]]

@@ -113,6 +113,7 @@ public:
 
 protected:
     ~completion_wait() = default;
+
     completion_set& of_;
 
 private:
