@@ -1,4 +1,4 @@
-"""README's table: of each workload the case in which Coflux stands worst."""
+"""The table of docs/bench/figures.md: of each workload the case in which Coflux stands worst."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Line:
         shown = "" if self.figure == TIME else f": {tables.TITLES[self.figure]}"
         best = [_rival(each) for each in list(rivals.values())[:2]]
         ratios = [_marked(rivals[name], rivals[name].ratio.text()) if name in rivals else "" for name in main]
-        cells = [f"[{case.workload}](docs/bench/{case.workload}.md) {case.short_label}{shown}", self.own,
+        cells = [f"[{case.workload}]({case.workload}.md) {case.short_label}{shown}", self.own,
                  *best, *[""] * (2 - len(best)), *ratios]
         return "| " + " | ".join(cells) + " |"
 

@@ -100,7 +100,7 @@ def make_parser() -> Parser:
                         help="also compare with an older run, by its directory or a file of lab/results; with --resume "
                              "of a complete run, do only that")
     parser.add_argument("--publish", type=Path, metavar="DIR",
-                        help="write the pages of docs/bench, and README's table, from the results of a run or a file "
+                        help="write the pages and the picture of docs/bench from the results of a run or a file "
                              "of lab/results; measure nothing")
     parser.add_argument("--help", "-h", action="store_true", help="print this and measure nothing")
     parser.add_argument("--check-args", action="store_true", help=argparse.SUPPRESS)

@@ -200,7 +200,7 @@ def ratios(cases: list[CaseResult], runtimes: list[str]) -> str | None:
 
 
 def brief_ratios(lines: list[Line], runtimes: list[str]) -> str | None:
-    """The same of README's lines: as narrow as a page of text."""
+    """The same of one line for each workload: as narrow as a page of text."""
     return _ratios([(line.name, line.ratios) for line in lines], runtimes, 7.2, 0.36,
                    "time, or the figure in brackets, over Coflux's (log scale): left of the line beats Coflux")
 

@@ -1,4 +1,4 @@
-"""--publish: the pages of docs/bench, and README's table and picture, from one result file under lab/results."""
+"""--publish: the pages of docs/bench, with the table and picture of all workloads, from one result file of lab/results."""
 
 from __future__ import annotations
 
@@ -21,9 +21,11 @@ from runner.verdicts import CPU, JUDGED, TIME, CaseResult, Ratio, by_case, facto
 # What stands between these lines is the generator's.
 BEGIN, END = "<!-- figures: made by scripts/lab --publish -->", "<!-- figures end -->"
 BLOCK = re.compile(re.escape(BEGIN) + r"\n.*?" + re.escape(END) + r"\n", re.DOTALL)
+# A row for each workload, and the README's picture of them.
+OVERVIEW = "docs/bench/figures.md"
 PICTURE = "docs/bench/figures.svg"
-# README tells the whole: a run of fewer workloads leaves it as it is.
-README_WORKLOADS = 12
+# A run of fewer workloads leaves both as they are.
+OVERVIEW_WORKLOADS = 12
 STORE = "lab/results"
 # Of the text below a table.
 WIDTH = 120
@@ -115,12 +117,12 @@ def pages(found: Published, root: Path) -> Iterator[tuple[Path, str]]:
         if page.is_file() and _runtimes(cases):
             yield page, _with_block(page.read_text(encoding="utf-8"), _figures(found, cases))
     lines = brief.lines(found.cases)
-    readme = root / "README.md"
-    if len(lines) >= README_WORKLOADS and BLOCK.search(readme.read_text(encoding="utf-8")):
+    overview = root / OVERVIEW
+    if len(lines) >= OVERVIEW_WORKLOADS and overview.is_file():
         picture = plots.brief_ratios(lines, _runtimes([line.case for line in lines]))
         if picture is not None:
             yield root / PICTURE, base64.b64decode(picture.partition("base64,")[2]).decode("utf-8")
-            yield readme, _with_block(readme.read_text(encoding="utf-8"), _readme(found, lines))
+            yield overview, _with_block(overview.read_text(encoding="utf-8"), _overview(found, lines))
 
 
 def _of_seeds(found: Published, bench: Path, name: str) -> Iterator[tuple[Path, str]]:
@@ -302,7 +304,7 @@ def _figures(found: Published, cases: list[CaseResult], names_workload: bool = F
             + "\n".join(parts) + (f"\n{ahead}\n" if ahead else "") + f"\n{found.source_of(cases)}\n")
 
 
-def _readme(found: Published, lines: list[brief.Line]) -> str:
+def _overview(found: Published, lines: list[brief.Line]) -> str:
     main = ", ".join(f"`{name}`" for name in brief.MAIN)
     said = ("ns an item, or what the row names in its place, and the ratio to Coflux's, round by round. Losses stand "
             "first, in bold. Of each workload the case in which Coflux stands worst, and the two best rivals beside "
@@ -311,7 +313,7 @@ def _readme(found: Published, lines: list[brief.Line]) -> str:
             "floor.")
     counts = ["Every case of the run counts here.", standing.sentence(found.cases), standing.cpu_sentence(found.cases)]
     parts = [_filled(said), _filled(" ".join(filter(None, counts))), brief.table(lines),
-             f"![Each runtime's figure over Coflux's, left of the line better]({PICTURE})", found.source]
+             f"![Each runtime's figure over Coflux's, left of the line better]({Path(PICTURE).name})", found.source]
     return "\n\n".join(parts) + "\n"
 
 

@@ -65,7 +65,7 @@ class Bars(unittest.TestCase):
         self.assertEqual(len({plots.marker(name) for name in RUNTIMES}), len(RUNTIMES))
 
     def test_the_picture_of_ratios_has_a_ground_of_its_own_and_its_scale_on_both_ends(self) -> None:
-        """README shows it on white and on black."""
+        """Pages show it on white and on black."""
         text = svg(plots.ratios(cases(10.0, 20.0, 5.0), ["coflux", "asio", "tbb"]))
         self.assertIn("fill: #ffffff", text.partition("axes_1")[0])
         self.assertEqual(text.count(">1</text>"), 2)

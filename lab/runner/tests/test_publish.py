@@ -9,7 +9,7 @@ from runner.paths import ROOT
 from runner.tests.fakes import LabTest, near, result_row, results_of
 from runner.verdicts import by_case
 
-README = f"# Coflux\n\nbefore\n\n{publish.BEGIN}\nnothing yet\n{publish.END}\n\nafter\n"
+OVERVIEW = f"# Figures\n\nbefore\n\n{publish.BEGIN}\nnothing yet\n{publish.END}\n\nafter\n"
 
 
 def steps(**changed: float) -> list[dict[str, object]]:
@@ -22,7 +22,7 @@ class Publishing(LabTest):
     def setUp(self) -> None:
         super().setUp()
         (self.root / "docs" / "bench").mkdir(parents=True)
-        (self.root / "README.md").write_text(README, encoding="utf-8")
+        (self.root / publish.OVERVIEW).write_text(OVERVIEW, encoding="utf-8")
         (self.root / "docs" / "bench" / "fib.md").write_text("# fib\n\nA tree.\n", encoding="utf-8")
 
     def kept(self, *rows: dict[str, object], suite: str = "quick") -> Path:
@@ -178,24 +178,24 @@ class Publishing(LabTest):
         self.assertIn("behind: fib (go 0.40 x).", told(*slow, near("go", 2.0), near("asio", 3.0)))
         self.assertIsNone(told(*slow, near("bare", 1.0)))
 
-    def test_a_few_workloads_leave_readme_as_it_is(self) -> None:
+    def test_a_few_workloads_leave_the_overview_as_it_is(self) -> None:
         self.published(near("coflux", 10.0), near("asio", 8.0))
-        self.assertEqual(self.text("README.md"), README)
+        self.assertEqual(self.text(publish.OVERVIEW), OVERVIEW)
 
-    def test_a_run_of_most_workloads_has_readme_s_table_and_picture_losses_first(self) -> None:
+    def test_a_run_of_most_workloads_has_a_table_and_a_picture_losses_first(self) -> None:
         rows = []
-        for name in list(catalog.all_workloads())[:publish.README_WORKLOADS]:
+        for name in list(catalog.all_workloads())[:publish.OVERVIEW_WORKLOADS]:
             (small, large) = ({"count": 10}, {"count": 1000})
             rows += [near(who, value, workload=name, params=params, items=params["count"], cpu_samples=[value] * 9)
                      for params, rival in ((small, 8.0 if name == "call_overhead" else 20.0), (large, 30.0))
                      for who, value in (("coflux", 10.0), ("asio", rival))]
-        self.assertLessEqual({"README.md", publish.PICTURE}, self.published(*rows))
-        text = self.text("README.md")
-        self.assertTrue(text.startswith("# Coflux\n\nbefore\n\n") and text.endswith("\n\nafter\n"))
+        self.assertLessEqual({publish.OVERVIEW, publish.PICTURE}, self.published(*rows))
+        text = self.text(publish.OVERVIEW)
+        self.assertTrue(text.startswith("# Figures\n\nbefore\n\n") and text.endswith("\n\nafter\n"))
         lines = [line for line in text.splitlines() if line.startswith("| ")]
         self.assertEqual(lines[0], "| row | coflux | best rival | second best | asio |")
-        self.assertEqual(lines[2], "| [call_overhead](docs/bench/call_overhead.md) 10 | 10.0 | **asio 8.00 (0.80 x)** |  | **0.80 x** |")
-        self.assertEqual(len(lines), 2 + publish.README_WORKLOADS)
+        self.assertEqual(lines[2], "| [call_overhead](call_overhead.md) 10 | 10.0 | **asio 8.00 (0.80 x)** |  | **0.80 x** |")
+        self.assertEqual(len(lines), 2 + publish.OVERVIEW_WORKLOADS)
         self.assertNotIn("nothing yet", text)
         # The table has the worst case of each, the sentence has all.
         said = " ".join(text.split())
@@ -209,13 +209,13 @@ class Publishing(LabTest):
         # A column of text is some 830 pixels wide; a picture shrunk by more than a tenth has words too small to read.
         self.assertLess(float(re.search(r'width="([0-9.]+)pt"', picture)[1]) * 96 / 72, 920)
 
-    def test_readme_names_the_two_best_rivals_and_has_columns_of_the_main_ones_alone(self) -> None:
+    def test_the_overview_names_the_two_best_rivals_and_has_columns_of_the_main_ones_alone(self) -> None:
         values = {"coflux": 10.0, "bare": 1.0, "moodycamel": 5.0, "tokio": 8.0, "tbb": 10.0, "zeromq": 90.0, "asio": 20.0}
         cases = by_case([result_row(who, [value] * 9, dress="expert" if who == "tokio" else "plain") for who, value in values.items()])
         self.assertEqual(brief.table(brief.lines(cases)).splitlines(), [
             "| row | coflux | best rival | second best | asio | tbb | tokio |",
             "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
-            "| [fib](docs/bench/fib.md) n=18 | 10.0 | **moodycamel 5.00 (0.50 x)** | **tokio 8.00 (0.80 x, expert)** | 2.00 x | no difference | **0.80 x** |"])
+            "| [fib](fib.md) n=18 | 10.0 | **moodycamel 5.00 (0.50 x)** | **tokio 8.00 (0.80 x, expert)** | 2.00 x | no difference | **0.80 x** |"])
 
     def test_the_page_of_coroutine_costs_answers_with_the_figures_of_the_floor(self) -> None:
         self.assertIn("docs/bench/coroutine-costs.md", self.published(*steps(), suite="seed"))
@@ -291,8 +291,7 @@ class InTheTree(unittest.TestCase):
                     self.assertEqual(there, text, path.name)
 
     def test_each_file_is_named_by_a_page_and_each_that_is_named_is_there(self) -> None:
-        pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
-        text = "".join(page.read_text(encoding="utf-8") for page in pages)
+        text = "".join(page.read_text(encoding="utf-8") for page in (ROOT / "docs").rglob("*.md"))
         named = set(re.findall(rf"{publish.STORE}/([\w.-]*\w)", text))
         self.assertEqual(named, {file.name for file in (ROOT / publish.STORE).iterdir()})
 
