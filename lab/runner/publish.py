@@ -18,9 +18,32 @@ from runner.state import PLAIN, write_atomically
 from runner.suites import SEED
 from runner.verdicts import CPU, JUDGED, TIME, CaseResult, Ratio, by_case, factor
 
-# What stands between these lines is the generator's.
-BEGIN, END = "<!-- figures: made by scripts/lab --publish -->", "<!-- figures end -->"
-BLOCK = re.compile(re.escape(BEGIN) + r"\n.*?" + re.escape(END) + r"\n", re.DOTALL)
+
+@dataclass(frozen=True)
+class Block:
+    """The lines of a page between two marks, which are the generator's."""
+
+    name: str
+
+    @property
+    def begin(self) -> str:
+        return f"<!-- {self.name}: made by scripts/lab --publish -->"
+
+    @property
+    def end(self) -> str:
+        return f"<!-- {self.name} end -->"
+
+    def within(self, page: Path, made: str) -> str:
+        """The page with what was made in place of what was there, or at its end."""
+        text = page.read_text(encoding="utf-8")
+        whole = f"{self.begin}\n{made}{self.end}\n"
+        there = re.compile(re.escape(self.begin) + r"\n.*?" + re.escape(self.end) + r"\n", re.DOTALL)
+        return there.sub(lambda _: whole, text, count=1) if there.search(text) else f"{text.rstrip()}\n\n{whole}"
+
+
+FIGURES = Block("figures")
+# The answer to a seed document in the page of coroutine_costs, from a run of the suite `seed`.
+ANSWER = Block("answer")
 # A row for each workload, and the README's picture of them.
 OVERVIEW = "docs/bench/figures.md"
 PICTURE = "docs/bench/figures.svg"
@@ -104,7 +127,7 @@ def pages(found: Published, root: Path) -> Iterator[tuple[Path, str]]:
     if axis and axis != axes.SEED_RIVALS:
         page = bench / f"{axis}.md"
         if page.is_file():
-            yield page, _with_block(page.read_text(encoding="utf-8"), _along(axis, found))
+            yield page, FIGURES.within(page, _along(axis, found))
         return
     if found.collected["suite"] == SEED:
         yield from _of_seeds(found, bench, axis or SEED)
@@ -115,14 +138,14 @@ def pages(found: Published, root: Path) -> Iterator[tuple[Path, str]]:
     for name, cases in by_workload.items():
         page = bench / f"{name}.md"
         if page.is_file() and _runtimes(cases):
-            yield page, _with_block(page.read_text(encoding="utf-8"), _figures(found, cases))
+            yield page, FIGURES.within(page, _figures(found, cases))
     lines = brief.lines(found.cases)
     overview = root / OVERVIEW
     if len(lines) >= OVERVIEW_WORKLOADS and overview.is_file():
         picture = plots.brief_ratios(lines, _runtimes([line.case for line in lines]))
         if picture is not None:
             yield root / PICTURE, base64.b64decode(picture.partition("base64,")[2]).decode("utf-8")
-            yield overview, _with_block(overview.read_text(encoding="utf-8"), _overview(found, lines))
+            yield overview, FIGURES.within(overview, _overview(found, lines))
 
 
 def _of_seeds(found: Published, bench: Path, name: str) -> Iterator[tuple[Path, str]]:
@@ -132,9 +155,10 @@ def _of_seeds(found: Published, bench: Path, name: str) -> Iterator[tuple[Path, 
                                      rounds_note=derived.rounds_note(found.collected.get("together", False)),
                                      mapping=[(document, list(_mapping(document))) for document in seeds.DOCUMENTS])
     steps = _steps(found.cases)
-    if name == SEED and {"rdtsc", "allocate", "create_destroy", "create_live", "destroy_live", "switch"} <= set(steps):
-        yield bench / "coroutine-costs.md", _page("coroutine_costs_page.md.j2", found, steps=steps,
-                                                  section=next(each for each in sections if each.document is seeds.COROUTINES))
+    page = bench / "coroutine_costs.md"
+    if name == SEED and page.is_file() and {"rdtsc", "allocate", "create_destroy", "create_live", "destroy_live", "switch"} <= set(steps):
+        section = next(each for each in sections if each.document is seeds.COROUTINES)
+        yield page, ANSWER.within(page, _page("coroutine_costs_answer.md.j2", found, steps=steps, section=section))
 
 
 def _versions(cases: list[CaseResult]) -> str:
@@ -319,11 +343,3 @@ def _overview(found: Published, lines: list[brief.Line]) -> str:
 
 def _filled(text: str) -> str:
     return textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False)
-
-
-def _with_block(text: str, block: str) -> str:
-    """The block in place of the one before, or at the end."""
-    whole = f"{BEGIN}\n{block}{END}\n"
-    if BLOCK.search(text):
-        return BLOCK.sub(lambda _: whole, text, count=1)
-    return f"{text.rstrip()}\n\n{whole}"

@@ -75,7 +75,7 @@ class Headlines(unittest.TestCase):
         self.assertEqual(brief.table(found).splitlines(), [
             "| row | coflux | best rival | second best | asio | tokio | go |",
             "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
-            "| [memory_after](docs/bench/memory_after.md) 1: bytes that are kept at once | 3,000 | "
+            "| [memory_after](memory_after.md) 1: bytes that are kept at once | 3,000 | "
             "**go 600.0 (0.20 x)** | **tokio 1,500 (0.50 x, expert)** | 3.00 x | **0.50 x** | **0.20 x** |"])
 
     def test_the_worst_case_is_worst_in_it(self) -> None:
@@ -94,7 +94,7 @@ class Headlines(unittest.TestCase):
     def test_a_file_without_the_figure_has_the_time(self) -> None:
         (line,) = lines(*(near(who, value, workload="memory_after", params={"count": 1})
                           for who, value in (("coflux", 10.0), ("go", 20.0))))
-        self.assertEqual(line.text([]), "| [memory_after](docs/bench/memory_after.md) 1 | 10.0 | go 20.0 (1.98 x) |  |")
+        self.assertEqual(line.text([]), "| [memory_after](memory_after.md) 1 | 10.0 | go 20.0 (1.98 x) |  |")
 
     def test_the_picture_has_the_same_ratios_and_says_of_what(self) -> None:
         found = lines(self.row("coflux", 10.0, 3000.0), self.row("go", 50.0, 600.0),

@@ -9,7 +9,7 @@ from runner.paths import ROOT
 from runner.tests.fakes import LabTest, near, result_row, results_of
 from runner.verdicts import by_case
 
-OVERVIEW = f"# Figures\n\nbefore\n\n{publish.BEGIN}\nnothing yet\n{publish.END}\n\nafter\n"
+OVERVIEW = f"# Figures\n\nbefore\n\n{publish.FIGURES.begin}\nnothing yet\n{publish.FIGURES.end}\n\nafter\n"
 
 
 def steps(**changed: float) -> list[dict[str, object]]:
@@ -23,7 +23,8 @@ class Publishing(LabTest):
         super().setUp()
         (self.root / "docs" / "bench").mkdir(parents=True)
         (self.root / publish.OVERVIEW).write_text(OVERVIEW, encoding="utf-8")
-        (self.root / "docs" / "bench" / "fib.md").write_text("# fib\n\nA tree.\n", encoding="utf-8")
+        for page, text in (("fib", "# fib\n\nA tree.\n"), ("coroutine_costs", "# coroutine_costs\n\nSteps.\n")):
+            (self.root / "docs" / "bench" / f"{page}.md").write_text(text, encoding="utf-8")
 
     def kept(self, *rows: dict[str, object], suite: str = "quick") -> Path:
         file = self.root / publish.STORE / f"2026-01-01-{suite}.json.xz"
@@ -41,7 +42,7 @@ class Publishing(LabTest):
         changed = self.published(near("coflux", 10.0), near("asio", 8.0), near("tbb", 30.0))
         self.assertEqual(changed, {"docs/bench/fib.md"})
         text = self.text("docs/bench/fib.md")
-        self.assertTrue(text.startswith("# fib\n\nA tree.\n\n" + publish.BEGIN))
+        self.assertTrue(text.startswith("# fib\n\nA tree.\n\n" + publish.FIGURES.begin))
         self.assertIn("| n=18 | 10.0 | **8.00 (0.80 x)** | 30.0 (2.98 x) |", text)
         self.assertIn("lab/results/2026-01-01-quick.json.xz", text)
 
@@ -114,7 +115,7 @@ class Publishing(LabTest):
         self.assertEqual(self.published(near("coflux", 10.0), near("asio", 8.0)), set())
         self.published(near("coflux", 77.0), near("asio", 8.0))
         text = self.text("docs/bench/fib.md")
-        self.assertEqual((text.count(publish.BEGIN), text.count(publish.END)), (1, 1))
+        self.assertEqual((text.count(publish.FIGURES.begin), text.count(publish.FIGURES.end)), (1, 1))
         self.assertIn("77.0", text)
         self.assertNotIn("10.0", text)
 
@@ -218,14 +219,15 @@ class Publishing(LabTest):
             "| [fib](fib.md) n=18 | 10.0 | **moodycamel 5.00 (0.50 x)** | **tokio 8.00 (0.80 x, expert)** | 2.00 x | no difference | **0.80 x** |"])
 
     def test_the_page_of_coroutine_costs_answers_with_the_figures_of_the_floor(self) -> None:
-        self.assertIn("docs/bench/coroutine-costs.md", self.published(*steps(), suite="seed"))
-        text = self.text("docs/bench/coroutine-costs.md")
+        self.assertIn("docs/bench/coroutine_costs.md", self.published(*steps(), suite="seed"))
+        text = self.text("docs/bench/coroutine_costs.md")
+        self.assertTrue(text.startswith("# coroutine_costs\n\nSteps.\n\n" + publish.ANSWER.begin))
         for said in ("| creation | 17.9 / 17.9 | 7.25 |", "| destruction | 31.4 / 33.9 | 6.75 |", "switch\n  alone is 1.62 ns here"):
             self.assertIn(said, text)
 
-    def test_without_its_steps_there_is_no_such_page(self) -> None:
+    def test_without_its_steps_there_is_no_answer(self) -> None:
         rows = [row for row in steps() if row["params"]["step"] != "rdtsc"]
-        self.assertNotIn("docs/bench/coroutine-costs.md", self.published(*rows, suite="seed"))
+        self.assertNotIn("docs/bench/coroutine_costs.md", self.published(*rows, suite="seed"))
 
     def test_the_page_of_the_seeds_has_every_experiment_and_its_workload(self) -> None:
         self.published(near("coflux", 10.0), suite="seed")
@@ -237,9 +239,10 @@ class Publishing(LabTest):
 
     def test_a_run_of_another_suite_leaves_the_pages_of_the_seeds_as_they_are(self) -> None:
         self.published(near("coflux", 10.0), *steps(), suite="seed")
-        before = [self.text(f"docs/bench/{page}.md") for page in ("seed", "coroutine-costs")]
-        self.published(near("coflux", 77.0), *steps())
-        self.assertEqual([self.text(f"docs/bench/{page}.md") for page in ("seed", "coroutine-costs")], before)
+        seed, costs = self.text("docs/bench/seed.md"), self.text("docs/bench/coroutine_costs.md")
+        self.published(near("coflux", 77.0), *steps(switch=9.87))
+        self.assertEqual(self.text("docs/bench/seed.md"), seed)
+        self.assertTrue(self.text("docs/bench/coroutine_costs.md").startswith(costs), "its answer is the suite's, its figures are added")
 
     def test_a_run_of_the_seeds_leaves_the_other_pages_as_they_are(self) -> None:
         rows = [near("coflux", 10.0, workload=name) for name in catalog.all_workloads()]
