@@ -111,7 +111,7 @@ def serves_files(programs: Path) -> None:
         (root / "large").write_bytes(large)
         (root / "link").symlink_to(Path(made) / "secret")
         (root / "folder").mkdir()
-        with Server(programs / "coflux_example_36_file_server", root) as server:
+        with Server(programs / "coflux_example_37_file_server", root) as server:
             at = f"http://127.0.0.1:{server.port}"
             same(curl("--fail", f"{at}/small").stdout, b"a page\n")
             same(curl("--fail", f"{at}/large").stdout == large, True)
@@ -130,7 +130,7 @@ def lets_a_download_end(programs: Path) -> None:
     with tempfile.TemporaryDirectory() as made:
         large = bytes(40_000_000)
         (Path(made) / "large").write_bytes(large)
-        with Server(programs / "coflux_example_36_file_server", made) as server:
+        with Server(programs / "coflux_example_37_file_server", made) as server:
             slow = subprocess.Popen(
                 ["curl", "--silent", "--fail", "--noproxy", "*", "--max-time", str(PATIENCE), "--limit-rate", "30M", f"http://127.0.0.1:{server.port}/large"],
                 stdout=subprocess.PIPE,
@@ -190,7 +190,7 @@ def echoes(programs: Path) -> None:
 
 def gets_a_page_by_tls(programs: Path) -> None:
     """Of openssl's server: the page, and no page where the certificate is another's, or unknown."""
-    client = programs / "coflux_example_39_https_get"
+    client = programs / "coflux_example_41_https_get"
     with tempfile.TemporaryDirectory() as made:
         key, certificate = Path(made) / "key", Path(made) / "certificate"
         subprocess.run(
@@ -213,8 +213,8 @@ def gets_a_page_by_tls(programs: Path) -> None:
 def passes_on(programs: Path) -> None:
     with tempfile.TemporaryDirectory() as made:
         (Path(made) / "page").write_text("behind the proxy\n")
-        with Server(programs / "coflux_example_36_file_server", made) as behind:
-            with Server(programs / "coflux_example_37_proxy", str(behind.port)) as proxy:
+        with Server(programs / "coflux_example_37_file_server", made) as behind:
+            with Server(programs / "coflux_example_39_proxy", str(behind.port)) as proxy:
                 for _ in range(20):
                     same(curl("--fail", f"http://127.0.0.1:{proxy.port}/page").stdout, b"behind the proxy\n")
                 proxy.terminated("passed on 20")
@@ -225,7 +225,7 @@ def passes_a_reset_on(programs: Path) -> None:
     """The server behind hears of it, and the proxy keeps no descriptor."""
     with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as behind:
         behind.settimeout(PATIENCE)
-        with Server(programs / "coflux_example_37_proxy", str(behind.getsockname()[1])) as proxy:
+        with Server(programs / "coflux_example_39_proxy", str(behind.getsockname()[1])) as proxy:
             descriptors = Path(f"/proc/{proxy.process.pid}/fd")
             before = len(list(descriptors.iterdir()))
             for _ in range(20):
@@ -256,7 +256,7 @@ def passes_tls_on(programs: Path) -> None:
              "-subj", "/CN=localhost", "-keyout", str(key), "-out", str(certificate)],
             check=True, capture_output=True)  # fmt: skip
         with served_by_openssl(made, "-key", str(key), "-cert", str(certificate), "-rev") as port:
-            with Server(programs / "coflux_example_37_proxy", str(port)) as proxy:
+            with Server(programs / "coflux_example_39_proxy", str(port)) as proxy:
                 client = subprocess.Popen(
                     ["openssl", "s_client", "-connect", f"127.0.0.1:{proxy.port}", "-CAfile", str(certificate), "-quiet",
                      "-verify_return_error"],
@@ -274,7 +274,7 @@ def passes_tls_on(programs: Path) -> None:
 
 
 def speaks_http(programs: Path) -> None:
-    server_program, client = programs / "coflux_example_52_http_server", programs / "coflux_example_53_http_client"
+    server_program, client = programs / "coflux_example_53_http_server", programs / "coflux_example_54_http_client"
     with Server(server_program, "serve") as server:
         at = f"http://127.0.0.1:{server.port}"
         same(curl("--fail", "--data", "a body", f"{at}/").stdout, b"a body")

@@ -34,7 +34,7 @@ void execute_by_priority(void* identity, std::coroutine_handle<> h) noexcept;
 /// Threads: execute() from any thread.
 /// Costs: a lock for each step, and no fork runs in the await of its maker; timers and descriptors as on the pool.
 /// Lifetime: as the pool, which outlives the environments that name it.
-/// Example: examples/54_priorities.cpp
+/// Example: examples/55_priorities.cpp
 template <priority Level>
 class prioritised {
 public:

@@ -72,7 +72,7 @@ struct line_options {
 /// line, or what read_until() gives, does not fit; it does not shrink. An operation is a frame and allocates nothing
 /// else. A byte is moved once or twice, and once more at most as the block grows; a call looks at it once.
 /// Lifetime: the source outlives it. A view that it gives is valid until its next operation that reads.
-/// Example: examples/40_lines.cpp
+/// Example: examples/43_lines.cpp
 template <byte_source Source>
 class buffered_reader {
 public:

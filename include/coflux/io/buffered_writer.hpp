@@ -42,7 +42,7 @@ namespace coflux {
 /// Threads: those of the sink; one at a time.
 /// Costs: one block of `size` bytes, from the first to the last. An operation is a frame and allocates nothing else.
 /// Lifetime: the sink outlives it.
-/// Example: examples/40_lines.cpp
+/// Example: examples/43_lines.cpp
 template <byte_sink Sink>
 class buffered_writer {
     static_assert(

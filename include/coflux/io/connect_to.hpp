@@ -192,7 +192,7 @@ connect_race(environment&, std::vector<endpoint> to, Connect& connect, connect_o
 /// Stops: a stop point; what was connected by then is closed. `co_await timeout(connect_to(…), 5s)` limits the whole.
 /// Costs: a fork for each address.
 /// Source: RFC 8305. The system gives the addresses of both families at once, so there is no resolution delay.
-/// Example: examples/41_connect_to.cpp
+/// Example: examples/44_connect_to.cpp
 [[nodiscard("nothing is connected until this is awaited: co_await it")]] call<tcp_stream>
 connect_to(environment&, resolver& names, std::string_view host, std::uint16_t port, connect_options options = {});
 

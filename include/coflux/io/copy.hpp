@@ -134,7 +134,7 @@ concept copied =
 /// Costs: a frame, and a block of the buffer's size from the memory resource of the caller; none for a buffered_reader.
 /// Between tcp_streams, once the system moves the bytes, one more frame and two descriptors.
 /// Lifetime: `from` and `to` live until the await ends.
-/// Example: examples/41_connect_to.cpp
+/// Example: examples/44_connect_to.cpp
 template <byte_source From, typename To>
     requires byte_sink<To> || whole_sink<To>
 [[nodiscard("nothing is copied until this is awaited: co_await it")]] call<std::uint64_t>

@@ -37,7 +37,7 @@ struct directory_options {
 /// the system gives in 32 KiB: some hundreds of entries. File systems that do not say the types of entries are asked
 /// for each one.
 /// Lifetime: the pool outlives the directory. The destructor closes it.
-/// Example: examples/44_file.cpp
+/// Example: examples/46_file.cpp
 class directory {
 public:
     directory() noexcept = default;

@@ -52,7 +52,7 @@ struct file_options {
 /// some 10 us each, so write large pieces.
 /// Lifetime: spans are used until the await ends. The pool outlives the file. The destructor closes the file, and
 /// ignores errors of that; close() tells them.
-/// Example: examples/44_file.cpp
+/// Example: examples/46_file.cpp
 class file {
 public:
     file() noexcept = default;

@@ -21,7 +21,7 @@ namespace coflux {
 /// error.
 /// Costs: a read is a frame, and what file::read_at() costs.
 /// Lifetime: the file outlives it.
-/// Example: examples/36_file_server.cpp
+/// Example: examples/37_file_server.cpp
 class file_reader {
 public:
     explicit file_reader(file& from, std::uint64_t offset = 0) noexcept : from_(from), offset_(offset) {}

@@ -44,7 +44,7 @@ struct process_output {
 /// Threads: of any executor. No simulation has processes: the program is a real one there, too.
 /// Costs: those of a process and its pipes; eight frames, and the texts, which grow by doubling.
 /// Lifetime: `input` lives until the await ends.
-/// Example: examples/46_process.cpp
+/// Example: examples/48_process.cpp
 [[nodiscard("nothing is started until this is awaited: co_await it")]] call<process_output>
 output_of(environment&, command_line command, output_options options = {});
 

@@ -159,7 +159,7 @@ using child_writer = pipe_writer;
 /// coroutines without an executor, and holds a descriptor while the child runs; where that source is not to be had, the
 /// next spawn(), and the next process that dies, look whether the child has ended. The end of the program waits for no
 /// child.
-/// Example: examples/46_process.cpp
+/// Example: examples/48_process.cpp
 class process {
 public:
     process() noexcept = default;
@@ -217,7 +217,7 @@ public:
     /// Stops: a stop point where it waits; the child has got SIGTERM.
     /// Costs: two frames.
     /// Lifetime: the process is not moved until the await ends.
-    /// Example: examples/46_process.cpp
+    /// Example: examples/48_process.cpp
     [[nodiscard("nothing is sent until this is awaited: co_await it")]] call<exit_status>
     terminate(environment& here, std::chrono::nanoseconds grace);
     // Not a number.

@@ -91,7 +91,7 @@ call<std::size_t> read_all_of(environment&, From& from, Into& into, std::size_t 
 /// moved as the container grows: reserve() where the size is known. The last read of the source finds the end.
 /// Lifetime: `from` and `into` live until the await ends. No other coroutine looks at `into` meanwhile: it is longer
 /// than what has come.
-/// Example: examples/46_process.cpp
+/// Example: examples/48_process.cpp
 template <byte_source From, byte_container Into>
 [[nodiscard("nothing is read until this is awaited: co_await it")]] call<std::size_t>
 read_to_end(environment& here, From& from, Into& into, std::size_t limit) {

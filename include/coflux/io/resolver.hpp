@@ -52,7 +52,7 @@ struct resolver_options {
 /// Errors: std::invalid_argument for max_lookups of 0.
 /// Threads: all members from any.
 /// Lifetime: outlives the coroutines that ask it. Its death waits for no lookup.
-/// Example: examples/41_connect_to.cpp
+/// Example: examples/44_connect_to.cpp
 class resolver {
 public:
     explicit resolver(resolver_options options = {});

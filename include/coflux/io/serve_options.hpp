@@ -148,7 +148,7 @@ public:
     /// Errors: those of wait_readable(); std::bad_alloc.
     /// Stops: a stop point; loses nothing.
     /// Costs: three frames and those of wait_readable() where it waits, else one.
-    /// Example: examples/42_keep_alive.cpp
+    /// Example: examples/45_keep_alive.cpp
     template <typename S>
     [[nodiscard("nothing is waited for until this is awaited: co_await it")]] call<bool> idle(environment& here,
                                                                                               S&& from) const {

@@ -65,7 +65,7 @@ using next_signal_request = io_request<next_signal_awaiter, descriptor_handle&, 
 /// while a stop_on_signals lives, inside coflux::run for instance, takes them in its stead, and gives them back; it
 /// must not outlive that. In a child of POSIX fork() the signals have their default effect, a set of the parent's does
 /// nothing when it dies, and the child may make sets of the same signals.
-/// Example: examples/45_signals.cpp
+/// Example: examples/47_signals.cpp
 class signal_set {
 public:
     explicit signal_set(std::span<const int> numbers);

@@ -20,7 +20,7 @@ struct udp_options {
 /// Errors, Threads: as tcp_stream.
 /// Costs: no allocation once a socket has waited. A message of a batch costs a sixth less than one by itself, and a
 /// third of it where the messages have one length and one destination (docs/design/sockets.md).
-/// Example: examples/36_udp.cpp
+/// Example: examples/38_udp.cpp
 class udp_socket : public datagram_socket {
 public:
     udp_socket() noexcept = default;

@@ -30,7 +30,7 @@ struct peer_credentials {
 /// Shapes: as tcp_stream.
 /// Errors, Threads: as tcp_stream.
 /// Costs: as tcp_stream.
-/// Example: examples/35_local.cpp
+/// Example: examples/36_local.cpp
 class unix_stream : public byte_stream {
 public:
     unix_stream() noexcept = default;

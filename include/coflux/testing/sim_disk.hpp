@@ -75,7 +75,7 @@ struct disk_fault {
 /// Threads: the one of its simulation.
 /// Costs: a copy of what is written and not synced, and a few allocations for each operation.
 /// Lifetime: its simulation outlives it, and it outlives the files that were opened meanwhile.
-/// Example: examples/47_sim_disk.cpp
+/// Example: examples/49_sim_disk.cpp
 class sim_disk {
 public:
     /// Of what runs on no executor that has a disk of its own.

@@ -54,7 +54,7 @@ private:
 /// Costs: O(log n) for each operation, at worst too, under a lock. Memory for each value, which is used again and again
 /// and freed with the queue: it keeps that of its largest number of values.
 /// Lifetime: outlives its waiters, which the destructor checks, and its keys. Ends what was not received.
-/// Example: examples/51_delay_queue.cpp
+/// Example: examples/52_delay_queue.cpp
 template <typename T>
 class delay_queue : private detail::delay_state {
     static_assert(queue_value<T>,

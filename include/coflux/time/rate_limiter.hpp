@@ -33,7 +33,7 @@ namespace coflux {
 /// Lifetime: outlives its waiters; the destructor checks that none is left.
 /// Source: the generic cell rate algorithm of ITU-T I.371, which is the token bucket in one number: the moment at which
 /// the bucket is full.
-/// Example: examples/50_rate_limit.cpp
+/// Example: examples/51_rate_limit.cpp
 class rate_limiter : private detail::timed_wait_list {
     class acquire_awaiter;
     class claim_awaiter;

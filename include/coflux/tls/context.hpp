@@ -84,7 +84,7 @@ struct tls_server_options {
 /// and for the tls_session_cache of another context.
 /// Threads: any.
 /// Costs: reads files, in the calling thread.
-/// Example: examples/39_tls.cpp
+/// Example: examples/42_tls.cpp
 class tls_context {
 public:
     /// Of clients. The server's certificate is verified, with its name, unless the options say otherwise.

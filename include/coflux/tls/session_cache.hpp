@@ -22,7 +22,7 @@ class tls_sessions;
 /// Errors: std::invalid_argument for room for none; std::bad_alloc.
 /// Threads: any.
 /// Costs: some KiB a session. Of one server 8 are kept, and `most` in all: the oldest goes.
-/// Example: examples/39_tls.cpp
+/// Example: examples/42_tls.cpp
 class tls_session_cache {
 public:
     explicit tls_session_cache(std::size_t most = 256);

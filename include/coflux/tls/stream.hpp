@@ -40,7 +40,7 @@ class tls_connection;
 /// Costs: some 50 KiB a connection, and what OpenSSL uses; a frame an operation, and a copy of the bytes; a handshake
 /// computes for about a millisecond.
 /// Lifetime: buffers are used until the await ends. A stream that dies while an operation waits is a checked error.
-/// Example: examples/39_tls.cpp
+/// Example: examples/42_tls.cpp
 class tls_stream {
 public:
     tls_stream() noexcept;

@@ -1,4 +1,4 @@
-// A TCP proxy. `37_proxy PORT` passes on what it gets to that port of this machine, until SIGTERM; without an argument
+// A TCP proxy. `39_proxy PORT` passes on what it gets to that port of this machine, until SIGTERM; without an argument
 // it stands before a server of its own.
 #include <chrono>
 #include <cstddef>

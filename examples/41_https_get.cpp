@@ -51,7 +51,7 @@ coflux::task<int, pool> program(coflux::environment&, page from) {
 
 int main(int argc, char** argv) {
     if (argc < 4) {
-        std::printf("usage: 39_https_get host port path [trusted.pem]\n");
+        std::printf("usage: 41_https_get host port path [trusted.pem]\n");
         return EXIT_SUCCESS;
     }
     const auto port = static_cast<std::uint16_t>(std::atoi(argv[2]));
