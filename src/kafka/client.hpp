@@ -131,6 +131,9 @@ public:
     void complain(std::string_view text) noexcept;
     [[nodiscard]] std::string last_complaint() const;
 
+    /// Throws what has ended the client, if something has: it is the reason why `what` failed, whatever that was told.
+    void throw_if_ended(const std::string& what) const;
+
     /// Blocks until a broker has answered.
     void reach() const;
 

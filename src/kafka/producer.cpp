@@ -63,6 +63,7 @@ call<void> until_done(environment&, kafka_producer& s, std::string what, Operati
         const kafka_owned<rd_kafka_error_t> e =
             co_await blocking([&] { return kafka_owned<rd_kafka_error_t>(operation(s.client->handle(), slice)); });
         if (e == nullptr) co_return;
+        s.client->throw_if_ended(what);
         if (rd_kafka_error_is_retriable(e.get()) == 0 || std::chrono::steady_clock::now() >= end)
             throw make_kafka_error(*e, what);
         co_await sleep_for(pause);
@@ -185,6 +186,9 @@ void kafka_producer::throw_failure() {
     if (!failure_.has_value()) return;
     const kafka::error first = *std::exchange(failure_, std::nullopt);
     const std::uint64_t all = std::exchange(failures_, 0);
+    // The messages of a producer that is fenced fail with the broker's answer, or are purged. librdkafka notes what has
+    // ended the client before it reports them.
+    client->throw_if_ended("deliver what was sent");
     if (all == 1) throw first;
     throw kafka::error(first.code(),
                        "coflux: Kafka: " + std::to_string(all) +

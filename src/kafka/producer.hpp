@@ -31,7 +31,7 @@ public:
     [[nodiscard]] bool is_flushed() const noexcept {
         return reported_.load(memory_order_relaxed) >= sent_.load(memory_order_relaxed);
     }
-    /// Throws the first failure since the last call.
+    /// Throws the first failure since the last call, or what has ended the client and so caused it.
     /// Pre: the caller owns `taking`.
     void throw_failure();
     /// Pre: as throw_failure().

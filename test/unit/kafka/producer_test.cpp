@@ -291,6 +291,53 @@ TEST(kafka_transactions, of_a_fenced_producer_are_over) {
     });
 }
 
+TEST(kafka_transactions, of_a_fenced_producer_are_over_where_messages_were_not_delivered_yet) {
+    const mock_cluster cluster;
+    on_worker([&](environment&) -> call<void> {
+        auto&& here = co_await coflux::context();
+        kafka::producer zombie(transactional(cluster));
+        co_await zombie.init_transactions(here);
+        co_await zombie.begin_transaction(here);
+        // What a broker says to messages of a producer that another one has fenced.
+        rd_kafka_mock_push_request_errors(cluster.get(), produce_request, 1, RD_KAFKA_RESP_ERR_INVALID_PRODUCER_EPOCH);
+        const kafka::outgoing m{.topic = "outputs", .partition = 0, .value = "x"};
+        co_await zombie.send(here, m);
+        const auto expect_fenced = [](const char* where, const kafka::error& e) {
+            EXPECT_TRUE(e.is_fatal()) << where << ": " << e.what();
+            EXPECT_FALSE(e.requires_abort()) << where << ": " << e.what();
+            EXPECT_TRUE(e.code() == kafka::errc::fenced) << where << ": " << e.what();
+        };
+        int errors = 0;
+        try {
+            co_await zombie.flush(here);
+        } catch (const kafka::error& e) {
+            ++errors;
+            expect_fenced("flush", e);
+            expect_in(e.what(), "coflux: Kafka: deliver what was sent: _FENCED: ");
+        }
+        try {
+            co_await zombie.send(here, m);
+        } catch (const kafka::error& e) {
+            ++errors;
+            expect_fenced("send", e);
+        }
+        try {
+            co_await zombie.commit_transaction(here);
+        } catch (const kafka::error& e) {
+            ++errors;
+            expect_fenced("commit", e);
+        }
+        try {
+            co_await zombie.abort_transaction(here);
+        } catch (const kafka::error& e) {
+            ++errors;
+            expect_fenced("abort", e);
+        }
+        EXPECT_EQ(errors, 4);
+        co_await zombie.close(here);
+    });
+}
+
 TEST(kafka_transactions, go_on_after_a_stop) {
     const mock_cluster cluster;
     for (int broker = 1; broker <= 3; ++broker) rd_kafka_mock_broker_set_rtt(cluster.get(), broker, 100);

@@ -172,6 +172,39 @@ TEST(kafka_transactional_sink, fails_a_job_that_has_lost_a_partition) {
     });
 }
 
+TEST(kafka_transactional_sink, fails_a_job_as_fenced_whose_outputs_were_not_delivered_yet) {
+    mock_cluster cluster;
+    cluster.make_topic("numbers", 1);
+    on_worker([&](environment&) -> call<void> {
+        auto&& here = co_await coflux::context();
+        kafka::producer first(cluster.producer());
+        co_await sends_numbers(here, first, "numbers", 10);
+        kafka::partition_source in(cluster.member_of("copiers"), {{"numbers", 0}});
+        kafka::transactional_sink out(in, transactional(cluster), "outputs",
+                                      kafka::keyed(text_of_number, text_of_number));
+        stream::job_control control;
+        std::size_t count = 0;
+        constexpr std::int16_t produce_request = 0;
+        bool is_fenced = false;
+        try {
+            (void)co_await stream::run(
+                here, stream::from(in) | kafka::decode(number_of) | stream::tap([&](int) {
+                          if (++count != 10) return;
+                          rd_kafka_mock_push_request_errors(cluster.get(), produce_request, 1,
+                                                            RD_KAFKA_RESP_ERR_INVALID_PRODUCER_EPOCH);
+                          control.drain();
+                      }) | stream::to(out),
+                stream::job{.workers = 1, .commit_every = 1h, .delivery = stream::exactly_once, .control = &control});
+        } catch (const kafka::error& e) {
+            is_fenced = e.is_fatal() && e.code() == kafka::errc::fenced;
+            EXPECT_TRUE(is_fenced) << e.what();
+        }
+        EXPECT_TRUE(is_fenced);
+        co_await out.close(here);
+        co_await in.close(here);
+    });
+}
+
 TEST(kafka_transactional_sink, refuses_a_producer_without_an_id) {
     const mock_cluster cluster;
     kafka::partition_source in(cluster.member_of("copiers"), {{"numbers", 0}});
