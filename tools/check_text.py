@@ -2,7 +2,9 @@
 """Checks what no file may say, and that the programs of the README and the tour are those that ctest compiles and runs.
 
 No mark of unfinished work without the number of an issue, no host name of a package registry (a mirror must be able to
-take its place), no path of a developer's machine.
+take its place), no path of a developer's machine. A sentence of a comment or a page begins with its subject: not with
+"Of", "What" or "For a"; and nothing "stands" where it is. Each relative link of a page leads to a file and a heading.
+The examples are numbered once, from 01 on.
 """
 
 from __future__ import annotations
@@ -23,10 +25,33 @@ REGISTRIES = re.compile(r"(?<![\w-])(" + "|".join(re.escape(".".join(parts)) for
     ("center", "conan", "io"), ("center2", "conan", "io"))) + r")(?![\w-])", re.IGNORECASE)
 MACHINE_PATH = re.compile(r"(?:^|(?<=[\s\"'`(=:]))/(?:work|root)(?=/|$|[\s\"'`)])")
 
+# Sentences that hide their subject. A number of words would be right after "For" ("For example").
+TURNED = re.compile(r"(?:^|(?<=[.:;!?)] ))(?:Of|What|For (?:a|an|all|each|it|that|the|them|themselves|these|this|those|what))\b(?! is\?)")
+STANDS = re.compile(r"\bstands?\b(?! still)")
+COMMENT = re.compile(r"(?:^|\s)//[/<]*\s?(.*)$")
+PROSE = (".hpp", ".cpp", ".md")
+PROSE_FOLDERS = ("include", "src", "test", "examples", "docs")
+# Folders whose prose is still to be turned round. A folder that is done leaves the list.
+NOT_YET: tuple[str, ...] = (
+    "docs/bench/", "docs/design/", "docs/howto/", "docs/promises.md", "docs/reliability.md", "docs/tour/",
+    "examples/", "include/coflux/base/", "include/coflux/channel/", "include/coflux/combine/",
+    "include/coflux/core/", "include/coflux/executor/", "include/coflux/generator/", "include/coflux/interop/",
+    "include/coflux/io/", "include/coflux/kafka/", "include/coflux/memory/", "include/coflux/scope/",
+    "include/coflux/stream/", "include/coflux/sync/", "include/coflux/testing/", "include/coflux/time/",
+    "include/coflux/tls/", "src/channel/", "src/combine/", "src/core/", "src/event/", "src/executor/",
+    "src/generator/", "src/io/", "src/kafka/", "src/memory/", "src/os/", "src/stream/", "src/sync/", "src/testing/",
+    "src/time/", "src/tls/", "test/compile_fail/", "test/compiler_bugs/", "test/conformance/", "test/fuzz/",
+    "test/linearizability/", "test/model/", "test/nesting/", "test/package/", "test/simulation/", "test/soak/",
+    "test/support/", "test/unit/allocations/", "test/unit/channel/", "test/unit/combine/", "test/unit/core/",
+    "test/unit/executor/", "test/unit/generator/", "test/unit/interop/", "test/unit/io/", "test/unit/kafka/",
+    "test/unit/laws/", "test/unit/memory/", "test/unit/nexmark/", "test/unit/stream/", "test/unit/sync/",
+    "test/unit/syscalls/", "test/unit/testing/", "test/unit/time/", "test/unit/tls/")
+
 README = "README.md"
 FIRST_EXAMPLE = "examples/01_hello.cpp"
 TOUR = "docs/tour"
 PROGRAMS = ("examples", "lab/runtimes/coflux")  # what the tour quotes
+LINK = re.compile(r"\]\((?!\w+:)([^)\s]+)\)")
 CPP_BLOCK = re.compile(rb"^```cpp\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -54,6 +79,55 @@ def text_problems(root: Path) -> list[str]:
     return problems
 
 
+def said_in(file: str, text: str) -> list[str]:
+    """Line by line what a reader reads: the comments of a source; a page without its code, headings and tables."""
+    if not file.endswith(".md"):
+        return [found[1] if (found := COMMENT.search(line)) else "" for line in text.splitlines()]
+    lines, in_code = [], False
+    for line in text.splitlines():
+        in_code ^= line.lstrip().startswith("```")
+        left_out = in_code or line.startswith(("#", "|", "    ", "```"))
+        lines.append("" if left_out else re.sub(r"`[^`]*`", "``", line).lstrip("* "))
+    return lines
+
+
+def prose_problems(root: Path) -> list[str]:
+    problems = []
+    for path in tree.files(root):
+        if path.parts[0] not in PROSE_FOLDERS or path.suffix not in PROSE or str(path).startswith(NOT_YET):
+            continue
+        for number, said in enumerate(said_in(str(path), (root / path).read_text(encoding="utf-8")), start=1):
+            problems += [f"{path}:{number}: the subject is not first: {found[0]} …" for found in TURNED.finditer(said)]
+            problems += [f"{path}:{number}: \"{found[0]}\" in place of a plain word" for found in STANDS.finditer(said)]
+    return problems
+
+
+def anchors(text: str) -> set[str]:
+    """The headings of a page as a link names them."""
+    names = [re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in re.findall(r"^#+ (.*)$", text, re.MULTILINE)]
+    return set(names)
+
+
+def link_problems(root: Path) -> list[str]:
+    problems = []
+    for path in (path for path in tree.files(root) if path.suffix == ".md"):
+        for number, line in enumerate((root / path).read_text(encoding="utf-8").splitlines(), start=1):
+            for link in LINK.findall(re.sub(r"`[^`]*`", "", line)):
+                name, _, anchor = link.partition("#")
+                target = (root / path).parent / name if name else root / path
+                if not target.exists():
+                    problems.append(f"{path}:{number}: no such file: {link}")
+                elif anchor and target.suffix == ".md" and anchor not in anchors(target.read_text(encoding="utf-8")):
+                    problems.append(f"{path}:{number}: no such heading: {link}")
+    return problems
+
+
+def example_problems(root: Path) -> list[str]:
+    numbers = sorted(path.name[:2] for path in (root / "examples").glob("[0-9][0-9]_*.cpp"))
+    wanted = [f"{number:02}" for number in range(1, len(numbers) + 1)]
+    return [] if numbers == wanted else [f"examples: not numbered once, from 01 on: {', '.join(sorted(set(numbers) ^ set(wanted)))}"]
+
+
 def readme_problems(root: Path) -> list[str]:
     readme, example = root / README, root / FIRST_EXAMPLE
     missing = [name for name, path in ((README, readme), (FIRST_EXAMPLE, example)) if not path.is_file()]
@@ -74,7 +148,7 @@ def stripped_lines(text: str) -> list[str]:
 
 
 def tour_problems(root: Path) -> list[str]:
-    """The blocks of the tour, each of which must stand in a program, in whatever indentation."""
+    """The blocks of the tour, each of which must be in a program, in whatever indentation."""
     programs = [stripped_lines((root / path).read_text(encoding="utf-8"))
                 for path in tree.sources(root, *(folder.split("/")[0] for folder in PROGRAMS))
                 if str(path).startswith(PROGRAMS)]
@@ -85,7 +159,7 @@ def tour_problems(root: Path) -> list[str]:
             lines = stripped_lines(block[1].decode())
             if not any(lines == program[i:i + len(lines)] for program in programs for i in range(len(program))):
                 line = text.count(b"\n", 0, block.start()) + 1
-                problems.append(f"{page.relative_to(root)}:{line}: this block stands in no file of {' or '.join(PROGRAMS)}")
+                problems.append(f"{page.relative_to(root)}:{line}: this block is in no file of {' or '.join(PROGRAMS)}")
     return problems
 
 
@@ -93,7 +167,7 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--root", type=Path, default=tree.ROOT)
     root = parser.parse_args(arguments).root
-    problems = text_problems(root) + readme_problems(root) + tour_problems(root)
+    problems = text_problems(root) + prose_problems(root) + link_problems(root) + example_problems(root) + readme_problems(root) + tour_problems(root)
     for problem in problems:
         print(problem)
     print(f"text: {len(problems)} violations")

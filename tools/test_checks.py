@@ -255,7 +255,33 @@ class Text(PlantedTree):
         self.assertEqual(check_text.tour_problems(self.root), [])
         self.plant("docs/tour/01-first.md", *page, "```cpp", "int b = 2;", "int a = 1;", "```")
         self.assertEqual(check_text.tour_problems(self.root),
-                         ["docs/tour/01-first.md:10: this block stands in no file of examples or lab/runtimes/coflux"])
+                         ["docs/tour/01-first.md:10: this block is in no file of examples or lab/runtimes/coflux"])
+
+    def test_a_sentence_that_hides_its_subject(self) -> None:
+        turned = ("Of a crowd no other is woken.", "For themselves: they are bound late.", "It waits. What is due runs.",
+                  "It stands there.")
+        for comment in turned:
+            self.plant("include/coflux/new/a.hpp", f"int a;  // {comment}", "// Out of line: inlining would pin it. For example.")
+            self.assertEqual(len(check_text.prose_problems(self.root)), 1, comment)
+            self.plant("include/coflux/new/a.hpp", f"print(\"{comment}\");")
+            self.assertEqual(check_text.prose_problems(self.root), [], comment)
+        self.plant("docs/new/a.md", "# What is there", "| What | Of a |", "```", "// Of a", "```", "* Of a list.", "`What` is code.")
+        self.assertEqual(check_text.prose_problems(self.root), ["docs/new/a.md:6: the subject is not first: Of …"])
+
+    def test_a_dead_link(self) -> None:
+        self.plant("docs/b.md", "# The `start` of it", "text")
+        self.plant("docs/a.md", "[one](b.md#the-start-of-it) [two](https://example.com/x) [three](#none-here) `[x](y)`", "[four](c.md)",
+                   "[five](b.md#the-end)")
+        self.assertEqual(check_text.link_problems(self.root), [
+            "docs/a.md:1: no such heading: #none-here", "docs/a.md:2: no such file: c.md", "docs/a.md:3: no such heading: b.md#the-end"])
+
+    def test_examples_have_each_number_once(self) -> None:
+        for names, said in ((("01_a", "02_b"), []), (("01_a", "03_b"), ["02, 03"]), (("01_a", "01_b"), ["02"])):
+            for file in (self.root / "examples").glob("*"):
+                file.unlink()
+            for name in names:
+                self.plant(f"examples/{name}.cpp", "int main() {}")
+            self.assertEqual(check_text.example_problems(self.root), [f"examples: not numbered once, from 01 on: {each}" for each in said])
 
     def test_the_readme_block(self) -> None:
         self.assertEqual(len(check_text.readme_problems(self.root)), 2)
