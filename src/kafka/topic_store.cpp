@@ -87,11 +87,16 @@ public:
     /// The greatest of a checkpoint that has a piece, and be it torn.
     [[nodiscard]] std::uint64_t last_number() const noexcept { return last_number_; }
 
-    [[nodiscard]] bool has_any_of(part of) const {
-        return std::ranges::any_of(all_, [&](const auto& each) { return each.first.of == of; });
-    }
     /// The first piece of a part in a place; nullptr where there is none.
     [[nodiscard]] const piece* first_of(part of, std::uint32_t place) const { return find({of, place, 0}); }
+    /// The greatest checkpoint of the pieces of a part in a place, and be it torn; none where there is no piece.
+    [[nodiscard]] std::optional<std::uint64_t> newest_of(part of, std::uint32_t place) const {
+        std::optional<std::uint64_t> newest;
+        for (const auto& [name, found] : all_) {
+            if (name.of == of && name.place == place) newest = std::max(newest.value_or(0), found.checkpoint);
+        }
+        return newest;
+    }
     /// The pieces of a checkpoint in a place, one behind the other, up to `size` bytes: less where some are not there.
     [[nodiscard]] std::vector<std::byte> joined(part of, std::uint32_t place, std::uint64_t checkpoint,
                                                 std::uint64_t size) const {
@@ -173,16 +178,16 @@ public:
         places_.clear();
         last_.clear();
         std::exception_ptr first_error;
-        for (const std::uint32_t place : places_of_heads(found)) {
+        for (const auto& [number, place] : heads_in(found)) {
             try {
-                const std::optional<checkpoint_head> head = head_in(found, place);
-                if (!head || (wanted != nullptr && head->at != *wanted)) continue;
-                stream::checkpoint c{head->slots, head->at, {}};
+                const checkpoint_head head = head_in(found, place, number);
+                if (wanted != nullptr && head.at != *wanted) continue;
+                stream::checkpoint c{head.slots, head.at, {}};
                 places_ = {{head_part, place}};
                 co_await blocking([&] {
-                    for (const stored_state& s : head->states) c.states.push_back(state_in(found, s));
+                    for (const stored_state& s : head.states) c.states.push_back(state_in(found, s));
                 });
-                last_ = head->states;
+                last_ = head.states;
                 is_known_ = true;
                 co_return c;
             } catch (const stream::corrupt_state&) {
@@ -191,10 +196,6 @@ public:
             if (wanted == nullptr && !how_.use_older) break;
         }
         if (first_error != nullptr) std::rethrow_exception(first_error);
-        if (wanted == nullptr && found.has_any_of(head_part)) {
-            throw_corrupt(name_of(at_.topic, at_.partition), 0,
-                          "there are pieces of a head, and none has all of its pieces");
-        }
         is_known_ = wanted == nullptr;
         co_return std::nullopt;
     }
@@ -245,23 +246,27 @@ private:
         return name_of(at_.topic, at_.partition) + " under " + key_text(name);
     }
 
-    /// The newest first.
-    static std::vector<std::uint32_t> places_of_heads(const found_pieces& found) {
-        std::vector<std::uint32_t> places{0, 1};
-        std::erase_if(places, [&](std::uint32_t p) { return found.first_of(head_part, p) == nullptr; });
-        std::ranges::sort(places, std::greater<>(),
-                          [&](std::uint32_t p) { return found.first_of(head_part, p)->checkpoint; });
-        return places;
+    /// The number and the place of each head, the newest first.
+    static std::vector<std::pair<std::uint64_t, std::uint32_t>> heads_in(const found_pieces& found) {
+        std::vector<std::pair<std::uint64_t, std::uint32_t>> heads;
+        for (const std::uint32_t place : {0U, 1U}) {
+            if (const auto number = found.newest_of(head_part, place)) heads.emplace_back(*number, place);
+        }
+        std::ranges::sort(heads, std::greater<>());
+        return heads;
     }
-    /// None where its pieces are not all there: its transaction was not committed, but was seen.
-    [[nodiscard]] std::optional<checkpoint_head> head_in(const found_pieces& found, std::uint32_t place) const {
+    /// A transaction is seen as a whole, so a head whose pieces are not all there has lost some.
+    [[nodiscard]] checkpoint_head head_in(const found_pieces& found, std::uint32_t place, std::uint64_t number) const {
         const std::string name = place_name({head_part, place, 0});
-        const std::uint64_t number = found.first_of(head_part, place)->checkpoint;
-        std::vector<std::byte> bytes = found.joined(head_part, place, number, stream::detail::checkpoint_prefix);
-        if (bytes.size() < stream::detail::checkpoint_prefix) return std::nullopt;
-        const std::size_t size = stream::detail::size_of_head(bytes, std::numeric_limits<std::uint64_t>::max(), name);
-        bytes = found.joined(head_part, place, number, size);
-        if (bytes.size() < size) return std::nullopt;
+        std::size_t size = stream::detail::checkpoint_prefix;
+        std::vector<std::byte> bytes = found.joined(head_part, place, number, size);
+        if (bytes.size() >= size) {
+            size = stream::detail::size_of_head(bytes, std::numeric_limits<std::uint64_t>::max(), name);
+            bytes = found.joined(head_part, place, number, size);
+        }
+        if (bytes.size() < size)
+            throw_corrupt(name, bytes.size(),
+                          "the head of checkpoint " + std::to_string(number) + " has not all of its pieces");
         if (bytes.size() > size) throw_corrupt(name, size, "it has more bytes than its head speaks of");
         checkpoint_head head = stream::detail::read_head(bytes, name);
         if (head.job != job_) {

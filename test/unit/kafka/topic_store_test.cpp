@@ -156,7 +156,11 @@ TEST(kafka_topic_store, has_the_one_before_wherever_a_process_was_killed) {
         co_await store.store(here, made(4, {large + "4", "4"}));
         co_await store.close(here);
         const auto all = co_await copies(here, cluster);
-        // Those brokers show what was not committed, as others do not: the torn checkpoint is none.
+        // Those brokers show what was not committed, as others do not. Without a head the torn checkpoint is none.
+        const auto head = std::ranges::find_if(all.begin() + before, all.end(),
+                                               [](const auto& m) { return m.first.starts_with("0/0/"); });
+        const auto begins = static_cast<std::size_t>(head - all.begin());
+        EXPECT_LT(begins + 1, all.size());  // in pieces
         for (std::size_t cut = static_cast<std::size_t>(before); cut <= all.size(); ++cut) {
             mock_cluster other;
             other.make_topic("states", 2);
@@ -167,8 +171,14 @@ TEST(kafka_topic_store, has_the_one_before_wherever_a_process_was_killed) {
             co_await out.flush(here);
             co_await out.close(here);
             const std::string last = cut == all.size() ? "4" : "3";
-            EXPECT_EQ(co_await loads(here, store_of(other)), "p" + last + " 1.0=" + large + last + " 1.1=" + last)
-                << cut;
+            const std::string whole = "p" + last + " 1.0=" + large + last + " 1.1=" + last;
+            EXPECT_EQ(co_await loads(here, store_of(other, {.use_older = true})), whole) << cut;
+            const std::string text = co_await loads(here, store_of(other));
+            if (cut > begins && cut != all.size()) {
+                expect_in(text, "the head of checkpoint 4 has not all of its pieces");
+            } else {
+                EXPECT_EQ(text, whole) << cut;
+            }
         }
     });
 }
@@ -206,10 +216,36 @@ TEST(kafka_topic_store, tells_what_was_changed_and_uses_the_one_before_if_it_is_
         co_await out.send(here, {.topic = "states", .partition = 1, .key = head->first, .value = head->second});
         co_await out.send(here, {.topic = "states", .partition = 1, .key = "0/0/1/0"});
         co_await out.flush(here);
-        expect_in(co_await loads(here, store_of(cluster)), "none has all of its pieces");
-        EXPECT_EQ(co_await loads(here, store_of(cluster), 1), "none");
+        expect_in(co_await loads(here, store_of(cluster)), "the head of checkpoint 1 has not all of its pieces");
+        expect_in(co_await loads(here, store_of(cluster), 1), "the head of checkpoint 1 has not all of its pieces");
         co_await out.close(here);
     });
+}
+
+TEST(kafka_topic_store, takes_no_older_checkpoint_for_the_last_where_its_head_has_lost_a_piece) {
+    for (const char* const piece : {"0", "1"}) {
+        mock_cluster cluster;
+        cluster.make_topic("states", 2);
+        on_worker([&](environment&) -> call<void> {
+            auto&& here = co_await coflux::context();
+            auto store = store_of(cluster, {.piece = 40});
+            co_await store.store(here, made(1, {"one"}));
+            co_await store.store(here, made(2, {"two"}));
+            co_await store.close(here);
+            EXPECT_EQ(co_await loads(here, store_of(cluster)), "p2 1.0=two");
+            kafka::producer out(cluster.producer());
+            const std::string key = std::string("0/0/1/") + piece;
+            co_await out.send(here, {.topic = "states", .partition = 1, .key = key});
+            co_await out.flush(here);
+            co_await out.close(here);
+            const std::string text = co_await loads(here, store_of(cluster));
+            expect_in(text, "states [1] under 0/0/1/0");
+            expect_in(text, "the head of checkpoint 2 has not all of its pieces");
+            EXPECT_EQ(co_await loads(here, store_of(cluster, {.use_older = true})), "p1 1.0=one");
+            EXPECT_EQ(co_await loads(here, store_of(cluster), 1), "p1 1.0=one");
+            expect_in(co_await loads(here, store_of(cluster), 2), "the head of checkpoint 2 has not all of its pieces");
+        });
+    }
 }
 
 /// Counts each number: its state follows it.
