@@ -35,6 +35,25 @@ void throw_if_any(const rd_kafka_topic_partition_list_t& list, const std::string
         throw_if(p.err, what + " of " + name_of(p.topic, p.partition));
 }
 
+bool passes(rd_kafka_resp_err_t code) noexcept {
+    switch (code) {
+    case RD_KAFKA_RESP_ERR__TRANSPORT:
+    case RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN:
+    case RD_KAFKA_RESP_ERR__RESOLVE:
+    case RD_KAFKA_RESP_ERR__TIMED_OUT:
+    case RD_KAFKA_RESP_ERR__WAIT_COORD:
+    case RD_KAFKA_RESP_ERR_REQUEST_TIMED_OUT:
+    case RD_KAFKA_RESP_ERR_NETWORK_EXCEPTION:
+    case RD_KAFKA_RESP_ERR_BROKER_NOT_AVAILABLE:
+    case RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE:
+    case RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION:
+    case RD_KAFKA_RESP_ERR_COORDINATOR_LOAD_IN_PROGRESS:
+    case RD_KAFKA_RESP_ERR_COORDINATOR_NOT_AVAILABLE:
+    case RD_KAFKA_RESP_ERR_NOT_COORDINATOR: return true;
+    default: return false;
+    }
+}
+
 // --- positions -------------------------------------------------------------------------------------------------------
 
 static_assert(static_cast<int>(kafka::place::beginning) == RD_KAFKA_OFFSET_BEGINNING);

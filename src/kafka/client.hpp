@@ -53,6 +53,9 @@ void throw_if(rd_kafka_error_t* e, const std::string& what);
 /// Of each partition.
 void throw_if_any(const rd_kafka_topic_partition_list_t& list, const std::string& what);
 
+/// A broker or a coordinator is not there for a moment: librdkafka, or a later call, goes on.
+[[nodiscard]] bool passes(rd_kafka_resp_err_t code) noexcept;
+
 [[nodiscard]] kafka_list list_of(std::span<const kafka::position> positions);
 [[nodiscard]] std::vector<kafka::position> positions_of(const rd_kafka_topic_partition_list_t* list);
 /// As `orders [2]`.

@@ -81,26 +81,6 @@ kafka_settings settings_of(const kafka::consumer_options& o) {
     return s;
 }
 
-/// What librdkafka tries again by itself, for ever.
-bool passes(rd_kafka_resp_err_t code) noexcept {
-    switch (code) {
-    case RD_KAFKA_RESP_ERR__TRANSPORT:
-    case RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN:
-    case RD_KAFKA_RESP_ERR__RESOLVE:
-    case RD_KAFKA_RESP_ERR__TIMED_OUT:
-    case RD_KAFKA_RESP_ERR__WAIT_COORD:
-    case RD_KAFKA_RESP_ERR_REQUEST_TIMED_OUT:
-    case RD_KAFKA_RESP_ERR_NETWORK_EXCEPTION:
-    case RD_KAFKA_RESP_ERR_BROKER_NOT_AVAILABLE:
-    case RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE:
-    case RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION:
-    case RD_KAFKA_RESP_ERR_COORDINATOR_LOAD_IN_PROGRESS:
-    case RD_KAFKA_RESP_ERR_COORDINATOR_NOT_AVAILABLE:
-    case RD_KAFKA_RESP_ERR_NOT_COORDINATOR: return true;
-    default: return false;
-    }
-}
-
 }  // namespace
 
 // --- the state -------------------------------------------------------------------------------------------------------
@@ -129,7 +109,12 @@ kafka::polled kafka_consumer::take(std::vector<kafka::message>& into, std::size_
             set_aside_ = std::move(e);
             break;
         }
-        if (told_by(*e, got)) return got;
+        try {
+            if (told_by(*e, got)) return got;
+        } catch (const std::bad_alloc&) {  // nothing was taken
+            set_aside_ = std::move(e);
+            throw;
+        }
     }
     client->share(got.count);
     return got;
@@ -158,8 +143,8 @@ bool kafka_consumer::told_by(rd_kafka_event_t& e, kafka::polled& got) {
         return true;
     }
     const char* const text = rd_kafka_event_error_string(&e);
-    const bool is_fatal = rd_kafka_event_error_is_fatal(&e) != 0;
-    if (is_fatal || !passes(code)) throw make_kafka_error(code, "poll", text, {.is_fatal = is_fatal});
+    client->throw_if_ended("poll");
+    if (!passes(code)) throw make_kafka_error(code, "poll", text);
     client->complain(text);
     return false;
 }
@@ -270,6 +255,7 @@ call<polled> consumer::poll(environment&, std::vector<message>& into, std::size_
     for (;;) {
         polled got = s.take(into, std::clamp<std::size_t>(most, 1, most_of_all));
         if (got.what != polled::kind::messages || got.count != 0) co_return got;
+        s.client->throw_if_ended("poll");  // nothing comes any more
         (void)co_await timeout(s.client->woken().wait(), s.looks_each);
     }
 }
@@ -287,6 +273,7 @@ call<void> consumer::commit(environment&, std::span<const position> positions) {
     detail::throw_if(rd_kafka_commit_queue(s.client->handle(), list.get(), reply.queue(), nullptr, nullptr), "commit");
     detail::kafka_owned<rd_kafka_event_t> answer;
     while ((answer = reply.take()) == nullptr) co_await reply.woken().wait();
+    if (rd_kafka_event_error(answer.get()) != RD_KAFKA_RESP_ERR_NO_ERROR) s.client->throw_if_ended("commit");
     if (const auto* const each = rd_kafka_event_topic_partition_list(answer.get()); each != nullptr)
         detail::throw_if_any(*each, "commit");
     detail::throw_if(rd_kafka_event_error(answer.get()), "commit");

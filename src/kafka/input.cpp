@@ -11,6 +11,8 @@
 #include <coflux/core/context.hpp>
 #include <coflux/time/sleep.hpp>
 
+#include "client.hpp"
+
 namespace coflux::detail {
 namespace {
 
@@ -42,8 +44,8 @@ bool is_loss(const kafka::error& e) noexcept {
 
 /// The group is being divided anew, or its coordinator is not there for a moment: the same commit may succeed later.
 bool may_pass(const kafka::error& e) noexcept {
-    return e.is_retriable() || e.code() == kafka::errc::rebalance_in_progress || e.code() == kafka::errc::timed_out ||
-           e.code() == kafka::errc::connection_failed;
+    return e.is_retriable() || e.code() == kafka::errc::rebalance_in_progress ||
+           passes(static_cast<rd_kafka_resp_err_t>(e.code().value()));
 }
 
 }  // namespace
