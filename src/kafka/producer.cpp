@@ -99,6 +99,7 @@ call<void> until_flushed(environment&, kafka_producer& s) {
 kafka_producer::kafka_producer(const kafka::producer_options& options)
     : client(new kafka_client(RD_KAFKA_PRODUCER, settings_of(options), options.client)),
       transaction_timeout(options.transaction_timeout),
+      most_bytes_(std::max<std::size_t>(1, options.most_bytes / 1024) * 1024),
       is_transactional_(!options.transactional_id.empty()) {}
 
 bool kafka_producer::produce(const kafka::outgoing& m) {
@@ -141,8 +142,20 @@ bool kafka_producer::produce(const kafka::outgoing& m) {
     const kafka_owned<rd_kafka_error_t> refused(rd_kafka_produceva(client->handle(), all, count));
     if (refused == nullptr) return true;
     sent_.fetch_sub(1, memory_order_relaxed);
-    if (rd_kafka_error_code(refused.get()) == RD_KAFKA_RESP_ERR__QUEUE_FULL) return false;
-    throw make_kafka_error(*refused, "send to " + topic);
+    const std::string what = "send to " + topic;
+    switch (rd_kafka_error_code(refused.get())) {
+    case RD_KAFKA_RESP_ERR__QUEUE_FULL:
+        if (m.value.has_value() && m.value->size() > most_bytes_)
+            throw make_kafka_error(RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE, what,
+                                   "there is never room for it: producer_options::most_bytes");
+        return false;
+    case RD_KAFKA_RESP_ERR__STATE:
+        // In a transaction librdkafka takes nothing once that cannot be committed, and says why in its log alone.
+        if (is_in_transaction.load(memory_order_relaxed))
+            throw make_kafka_error(RD_KAFKA_RESP_ERR__STATE, what, client->last_complaint(), {.requires_abort = true});
+        [[fallthrough]];
+    default: throw make_kafka_error(*refused, what);
+    }
 }
 
 void kafka_producer::count(const rd_kafka_message_t& m) noexcept {
@@ -265,8 +278,11 @@ call<void> producer::init_transactions(environment&) {
 }
 call<void> producer::begin_transaction(environment&) {
     auto&& here = co_await context();
-    co_await detail::until_done(here, get(), "begin a transaction",
+    detail::kafka_producer& s = get();
+    co_await detail::until_done(here, s, "begin a transaction",
                                 [](rd_kafka_t* h, int) { return rd_kafka_begin_transaction(h); });
+    // relaxed: one coroutine at a time has the transaction, and tells those that send.
+    s.is_in_transaction.store(true, detail::memory_order_relaxed);
 }
 call<void> producer::send_positions(environment&, const consumer& of, std::span<const position> positions) {
     auto&& here = co_await context();
@@ -292,6 +308,7 @@ call<void> producer::commit_transaction(environment&) {
     co_await detail::until_flushed(here, s);  // what failed is an error of the commit
     co_await detail::until_done(here, s, "commit a transaction",
                                 [](rd_kafka_t* h, int ms) { return rd_kafka_commit_transaction(h, ms); });
+    s.is_in_transaction.store(false, detail::memory_order_relaxed);
 }
 call<void> producer::abort_transaction(environment&) {
     auto&& here = co_await context();
@@ -301,6 +318,7 @@ call<void> producer::abort_transaction(environment&) {
     co_await detail::until_flushed(here, s);
     co_await detail::until_done(here, s, "abort a transaction",
                                 [](rd_kafka_t* h, int ms) { return rd_kafka_abort_transaction(h, ms); });
+    s.is_in_transaction.store(false, detail::memory_order_relaxed);
     s.forget_failures();  // of messages that are dropped with it
 }
 

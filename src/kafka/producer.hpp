@@ -43,11 +43,13 @@ public:
 
     const kafka_share client;
     const std::chrono::milliseconds transaction_timeout;
-    coflux::mutex taking;  // its owner takes reports, and alone waits for the client's event
+    atomic<bool> is_in_transaction{false};  // from begin_transaction() to what ends it
+    coflux::mutex taking;                   // its owner takes reports, and alone waits for the client's event
 
 private:
     void count(const rd_kafka_message_t& m) noexcept;
 
+    const std::size_t most_bytes_;  // as librdkafka has them
     const bool is_transactional_;
     // Counters: relaxed, because the lock of the queue, and `taking`, order what they are compared for.
     atomic<std::uint64_t> sent_{0};      // raised before a message is given to librdkafka, and lowered if it is refused

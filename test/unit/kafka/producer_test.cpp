@@ -140,6 +140,31 @@ TEST(kafka_producer, refuses_a_message_that_is_too_large) {
     });
 }
 
+TEST(kafka_producer, refuses_a_message_for_which_there_is_never_room) {
+    const mock_cluster cluster;
+    on_worker([&](environment&) -> call<void> {
+        auto&& here = co_await coflux::context();
+        auto options = cluster.producer();
+        options.most_bytes = 10'000;
+        kafka::producer out(options);
+        const std::string large(10'001, 'x');
+        bool is_refused = false;
+        try {
+            co_await out.send(here, {.topic = "numbers", .partition = 0, .value = large});
+        } catch (const kafka::error& e) {
+            is_refused = e.code() == kafka::errc::message_too_large;
+            expect_in(e.what(), "there is never room for it: producer_options::most_bytes");
+        }
+        EXPECT_TRUE(is_refused);
+        // Others still wait for room.
+        const std::string fits(9'000, 'x');
+        for (int i = 0; i < 3; ++i) co_await out.send(here, {.topic = "numbers", .partition = 0, .value = fits});
+        co_await out.flush(here);
+        EXPECT_EQ(out.counters().delivered, 3U);
+        co_await out.close(here);
+    });
+}
+
 TEST(kafka_producer, tells_that_time_was_up_where_no_broker_is) {
     on_worker([&](environment&) -> call<void> {
         auto&& here = co_await coflux::context();
@@ -259,6 +284,39 @@ TEST(kafka_transactions, must_be_aborted_where_a_message_was_refused) {
             co_await out.commit_transaction(here);
         } catch (const kafka::error& e) {
             must_abort = e.requires_abort();
+        }
+        EXPECT_TRUE(must_abort);
+        co_await out.abort_transaction(here);
+        co_await out.begin_transaction(here);
+        co_await out.commit_transaction(here);
+        co_await out.close(here);
+    });
+}
+
+TEST(kafka_transactions, must_be_aborted_where_they_take_no_message_any_more) {
+    const mock_cluster cluster;
+    on_worker([&](environment&) -> call<void> {
+        auto&& here = co_await coflux::context();
+        kafka::producer out(transactional(cluster));
+        co_await out.init_transactions(here);
+        const kafka::outgoing m{.topic = "outputs", .partition = 0, .value = "x"};
+        bool is_refused = false;
+        try {
+            co_await out.send(here, m);
+        } catch (const kafka::error& e) {
+            is_refused = true;
+            EXPECT_FALSE(e.requires_abort()) << e.what();  // there is none
+        }
+        EXPECT_TRUE(is_refused);
+        co_await out.begin_transaction(here);
+        rd_kafka_mock_push_request_errors(cluster.get(), produce_request, 1,
+                                          RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED);
+        bool must_abort = false;
+        try {
+            for (;;) co_await out.send(here, m);  // until the first of them was refused
+        } catch (const kafka::error& e) {
+            must_abort = e.requires_abort();
+            expect_in(e.what(), "Topic authorization failed");
         }
         EXPECT_TRUE(must_abort);
         co_await out.abort_transaction(here);
