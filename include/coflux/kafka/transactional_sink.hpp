@@ -113,11 +113,11 @@ public:
         auto&& here = co_await context();
         co_return co_await transaction_.committed(here);
     }
-    /// Ends the client, when the job has ended.
+    /// Ends the client, where a job has begun, when it has ended.
     /// Stops: it ends, and then the coroutine stops.
     call<void> close(environment&) {
         auto&& here = co_await context();
-        co_await transaction_.out().close(here);
+        if (transaction_.out().is_open()) co_await transaction_.out().close(here);
     }
 
 private:

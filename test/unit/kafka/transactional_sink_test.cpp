@@ -205,6 +205,17 @@ TEST(kafka_transactional_sink, fails_a_job_as_fenced_whose_outputs_were_not_deli
     });
 }
 
+TEST(kafka_transactional_sink, may_be_closed_where_no_job_has_begun) {
+    const mock_cluster cluster;
+    on_worker([&](environment&) -> call<void> {
+        auto&& here = co_await coflux::context();
+        kafka::partition_source in(cluster.member_of("copiers"), {{"numbers", 0}});
+        kafka::transactional_sink out(in, transactional(cluster), "outputs");
+        co_await out.close(here);
+        co_await in.close(here);
+    });
+}
+
 TEST(kafka_transactional_sink, refuses_a_producer_without_an_id) {
     const mock_cluster cluster;
     kafka::partition_source in(cluster.member_of("copiers"), {{"numbers", 0}});
