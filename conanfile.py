@@ -51,8 +51,8 @@ class Coflux(ConanFile):
         core.libs = ["coflux_core"]
         if "clang" in str(self.settings.compiler):
             core.cxxflags = ["-fcoro-aligned-allocation"]
-        if self.options.shared and self.settings.os != "Macos":
-            core.sharedlinkflags = core.exelinkflags = ["-Wl,-z,now"]
+        if self.options.shared:
+            core.defines = ["COFLUX_SHARED_LIBRARIES"]
         runtime = self.cpp_info.components["runtime"]
         runtime.set_property("cmake_target_name", "coflux::runtime")
         runtime.libs = ["coflux_runtime"]

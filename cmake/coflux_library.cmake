@@ -57,8 +57,7 @@ function(coflux_add_library name)
                    LINKER_LANGUAGE CXX
                    # A static library links into a shared one, too (docs/howto/plug-ins.md).
                    POSITION_INDEPENDENT_CODE ON
-                   # Nothing asks for it, and without it a compiler cache has the objects of both kinds of library.
-                   DEFINE_SYMBOL ""
+                   DEFINE_SYMBOL ""  # Nothing asks for it.
                    # Shared libraries of one package find each other next to themselves.
                    INSTALL_RPATH "$ORIGIN"
                    VERSION ${PROJECT_VERSION}

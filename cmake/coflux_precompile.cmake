@@ -48,6 +48,9 @@ if(COFLUX_PRECOMPILE_LIBRARY)
     target_include_directories(coflux_library_precompiled PRIVATE "${PROJECT_SOURCE_DIR}/include")
     set_target_properties(coflux_library_precompiled PROPERTIES POSITION_INDEPENDENT_CODE ON)
     coflux_sanitize(coflux_library_precompiled)
+    if(BUILD_SHARED_LIBS)
+        target_compile_definitions(coflux_library_precompiled PRIVATE COFLUX_SHARED_LIBRARIES)
+    endif()
 endif()
 
 # What most programs include, for those that link the runtime and the kit. The programs still include what they use: the

@@ -23,6 +23,8 @@ constexpr std::int32_t kept_of(std::size_t size_class) {
     return static_cast<std::int32_t>(cached_bytes / block_bytes(size_class));
 }
 
+}  // namespace
+
 /// Frees a thread's lists when it ends. Frames freed by later destructors of the same thread pass the lists by.
 struct cache_cleaner {
     ~cache_cleaner() {
@@ -36,10 +38,11 @@ struct cache_cleaner {
     }
     void touch() noexcept { touched = true; }
     bool touched = false;
-    static thread_local bool ended;
+    COFLUX_SHARED static inline constinit thread_local bool ended = false;
 };
-thread_local bool cache_cleaner::ended = false;
-thread_local cache_cleaner cleaner;
+COFLUX_SHARED inline thread_local cache_cleaner cleaner;
+
+namespace {
 
 /// The first use of the cache by a thread: registers the clean-up.
 void open() noexcept {

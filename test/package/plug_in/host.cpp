@@ -31,7 +31,7 @@ coflux::task<int, pool> root(coflux::environment&, start_function start) {
 }  // namespace
 
 int main(int, char** arguments) {
-    void* const library = dlopen(arguments[1], RTLD_NOW);
+    void* const library = dlopen(arguments[1], RTLD_LAZY);
     if (library == nullptr) {
         std::fprintf(stderr, "%s\n", dlerror());
         return 2;

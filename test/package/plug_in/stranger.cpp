@@ -10,7 +10,7 @@ int main(int, char** arguments) {
     std::vector<long> results(16);
     auto result = results.begin();
     while (*++arguments != nullptr) {
-        void* const library = dlopen(*arguments, RTLD_NOW | RTLD_LOCAL);
+        void* const library = dlopen(*arguments, RTLD_LAZY | RTLD_LOCAL);
         if (library == nullptr) {
             std::fprintf(stderr, "%s\n", dlerror());
             return 2;

@@ -12,10 +12,10 @@
 
 namespace coflux::detail {
 
-namespace {
-
 /// What the resource of the last frame that this thread could not have threw.
-thread_local std::exception_ptr allocation_failure;
+COFLUX_SHARED inline thread_local std::exception_ptr allocation_failure;
+
+namespace {
 
 void* new_shared_frame(frame_shape shape, environment& parent, std::uint32_t flags) {
     const environment_data& data = data_of(parent);
