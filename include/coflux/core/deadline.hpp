@@ -11,7 +11,7 @@
 
 namespace coflux::detail {
 
-/// What environment::deadline() makes of the ticks that the core keeps.
+/// The result of environment::deadline(), made of the ticks that the core keeps.
 struct deadline_time {
     using time_point = std::chrono::steady_clock::time_point;
     static_assert(time_point::max().time_since_epoch().count() == no_deadline, "the core keeps the clock's own ticks");
@@ -20,7 +20,7 @@ struct deadline_time {
     [[nodiscard]] static constexpr time_point at(std::int64_t ticks) noexcept {
         return time_point(time_point::duration(ticks));
     }
-    /// Of the time of an environment.
+    /// From the time of an environment.
     template <typename Time = time_point>
     [[nodiscard]] static constexpr std::optional<Time> from(std::int64_t ticks) noexcept {
         if (ticks == no_deadline) return std::nullopt;

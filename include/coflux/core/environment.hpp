@@ -1,5 +1,5 @@
-// What a coroutine runs in: memory resource, executors, stop state, deadline, parent. Every coroutine is one for its
-// children.
+// The environment that a coroutine runs in: memory resource, executors, stop state, deadline, parent. Every coroutine
+// is one for its children.
 #pragma once
 
 #include <concepts>
@@ -56,7 +56,7 @@ bool is_lender(const environment& e) noexcept;
 class environment {
 public:
     environment(const environment&) = delete;
-    /// What `auto here = …` would be.
+    /// The type of `auto here = …`.
     template <std::same_as<environment> E>
     environment(E& e) : environment(const_cast<detail::environment_data&>(detail::data_of(e)), nullptr) {
         static_assert(
@@ -180,8 +180,8 @@ protected:
     static constexpr std::uint32_t is_given = 32768;      // the operation that it was given to tells of its end
     static constexpr std::uint32_t told_cut_off = 65536;  // an object of which a join() has told that it was cut off
 
-    // What begins together lies together, so that it is one store: on the paths that matter, accesses of memory are
-    // what costs.
+    // Members that begin together lie together, so that it is one store: on the paths that matter, accesses of memory
+    // are the cost.
     detail::data_ref data_;
     detail::parent_ref parent_;
     detail::relaxed<const detail::executor_entry*> executor_;  // where it runs; nullptr: wherever it is resumed

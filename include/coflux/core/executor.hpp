@@ -1,4 +1,4 @@
-// What an executor is, how an environment remembers one, and how a coroutine names one.
+// Executors: the concept, how an environment remembers one, and how a coroutine names one.
 #pragma once
 
 #include <concepts>
@@ -21,12 +21,12 @@ namespace coflux {
 /// that of a coroutine. Everything that happened before the call happens before the resumption. An executor outlives
 /// the environments that name it, and waits in its destructor for calls of `execute` that have not returned. Optional
 /// members refine it. `static constexpr bool starts_inline = true` says that it does not schedule: then `execute` is
-/// never called, see noop_executor. `const void* identity() const noexcept` says which objects stand for the same
+/// never called, see noop_executor. `const void* identity() const noexcept` says which objects are the same
 /// executor; the default is the object's address. With `static void execute_on(void* identity, handle) noexcept`
 /// environments need the object itself no longer.
 template <typename E>
-concept executor = std::is_object_v<E> && (requires { requires E::starts_inline; } || requires(E& e, std::coroutine_handle<> h) {
-                       { e.execute(h) } noexcept;
+concept executor = std::is_object_v<E> && (requires { requires E::starts_inline; } || requires(E& e,
+                       std::coroutine_handle<> h) { { e.execute(h) } noexcept;
                    });
 
 /// The executor of the environment's coroutine: what `fork<T>` and `task<T>` run on when they name none.
@@ -90,7 +90,7 @@ struct executor_entry {
     void post(std::coroutine_handle<> h) const noexcept { execute(object, h); }
 };
 
-/// What no coroutine names: where there are no executors.
+/// The entry where there are no executors. No coroutine names it.
 inline constexpr executor_entry no_executor{};
 
 template <typename E>
@@ -110,7 +110,7 @@ executor_entry entry_for(E& e) noexcept {
     }
 }
 
-/// What stands for an executor where its entry may be gone; nullptr for none.
+/// The identity of an executor, for use where its entry may be gone; nullptr for none.
 inline const void* identity_of(const executor_entry* e) noexcept {
     return e != nullptr ? e->identity : nullptr;
 }

@@ -18,7 +18,7 @@
 namespace coflux {
 namespace detail {
 
-/// What fork and task have in common: they own a frame until it is awaited, viewed away or given to the scope.
+/// The common part of fork and task: they own a frame until it is awaited, viewed away or given to the scope.
 template <typename Self, typename T, start_kind Start>
 class COFLUX_IN_REGISTER owned_handle : protected owned_frame<T, Start> {
     using frame_base = owned_frame<T, Start>;
@@ -56,7 +56,7 @@ public:
     /// Calls `f(const T&)` (or `f()`) once the coroutine ended with a value; at once if it has.
     /// Shapes: the copy of a `T` that says it can be copied must compile: an await that comes with the end takes one.
     /// Errors: what `f` throws is an error of the scope that the coroutine belongs to.
-    /// Threads: `f` runs on the thread that ends the coroutine, when done() is true. What awaits the coroutine, or
+    /// Threads: `f` runs on the thread that ends the coroutine, when done() is true. Whoever awaits the coroutine, or
     /// blocks in get() or join() on a thread that runs no coroutines, goes on after `f` has returned.
     /// Costs: one allocation from the environment.
     template <typename F>
@@ -147,7 +147,7 @@ public:
         if (!this->is_empty()) detail::promise_base::drop_checked(this->used());
     }
 
-    /// What a task has.
+    /// A task has it.
     template <typename Self = fork>
     T get() const {
         static_assert(

@@ -17,7 +17,7 @@
 namespace coflux {
 namespace detail {
 
-/// What a view's await gives: a look at the value in the frame.
+/// The result of a view's await: a look at the value in the frame.
 template <typename T>
 using viewed =
     std::conditional_t<std::is_void_v<T>, void,
@@ -25,7 +25,7 @@ using viewed =
 
 struct shared_node;
 
-/// A wait for the end of a shared frame, which a stop request can cut short. What stands in the frame's list is a node
+/// A wait for the end of a shared frame, which a stop request can cut short. The frame's list has a node
 /// beside it, because nothing leaves that list before the end; docs/design/fork_join.md has its states.
 class shared_wait : private wait_operation {
 protected:

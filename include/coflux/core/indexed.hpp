@@ -11,7 +11,7 @@
 
 namespace coflux {
 
-/// What when_any and when_n give for a range: the value and its index in the range.
+/// The result of when_any and when_n for a range: the value and its index in the range.
 ///
 /// Shapes: `T` is an object type or a reference. `auto [index, value] = co_await coflux::when_any(std::move(forks));`
 template <typename T>

@@ -25,7 +25,7 @@ template <typename O>
 concept memory_option = std::convertible_to<O, std::pmr::memory_resource*>;
 template <typename O>
 concept deadline_option = std::same_as<std::remove_cvref_t<O>, std::chrono::steady_clock::time_point>;
-/// What is none, and what to say of it.
+/// A type that is no option, and the message about it.
 template <typename O>
 concept duration_option = !requires { typename std::remove_cvref_t<O>::clock; } && requires {
     typename std::remove_cvref_t<O>::rep;
@@ -173,7 +173,7 @@ template <typename... Options>
 }
 
 /// Makes an environment below `here`, inside a coroutine: with another memory resource, more executors or a nearer
-/// deadline (a `std::chrono::steady_clock::time_point`). What is not given is the parent's. `co_await sub.join()`
+/// deadline (a `std::chrono::steady_clock::time_point`). The rest is the parent's. `co_await sub.join()`
 /// before it dies.
 template <typename... Options>
 [[nodiscard]] auto make_environment(environment& here, Options&&... options) {

@@ -16,8 +16,8 @@ inline constexpr bool refers = std::is_pointer_v<T>;
 template <typename T>
 inline constexpr bool refers<std::reference_wrapper<T>> = true;
 
-/// What `f(args...)` gives; the value of a data member where its object is, or belongs to, an argument, which dies with
-/// the fork.
+/// The result of `f(args...)`; the value of a data member where its object is, or belongs to, an argument, which dies
+/// with the fork.
 template <typename F, typename... Args>
 struct result_of_fork {
     using type = std::invoke_result_t<F, Args...>;

@@ -14,7 +14,7 @@
 
 namespace coflux {
 
-/// What is called when a stop is requested: any nothrow callable without parameters.
+/// The function that a stop request calls: any nothrow callable without parameters.
 template <typename F>
 concept stop_handler = std::is_nothrow_invocable_v<F&> && std::move_constructible<F>;
 

@@ -13,11 +13,11 @@
 
 namespace coflux {
 
-/// What an await delivered by stop holds instead of a value.
+/// An await that a stop delivered holds it in place of a value.
 struct stopped_t {};
 inline constexpr stopped_t stopped{};
 
-/// What get() of a task and value() of an outcome throw after a stop: there is no value to give.
+/// The exception of get() of a task and value() of an outcome after a stop: there is no value to give.
 class task_stopped : public std::exception {
 public:
     [[nodiscard]] const char* what() const noexcept override { return "coflux: it was stopped, and has no value"; }
@@ -30,7 +30,7 @@ inline constexpr bool is_limited = false;
 template <typename T>
 inline constexpr bool is_limited<limited<T>> = true;
 
-/// What a coroutine may return.
+/// A type that a coroutine may return.
 template <typename T>
 consteval bool is_result() {
     static_assert(
@@ -48,7 +48,7 @@ using kept_result =
     std::conditional_t<std::is_void_v<T>, std::monostate,
                        std::conditional_t<std::is_reference_v<T>, std::add_pointer_t<T>, std::remove_cv_t<T>>>;
 
-/// What a look at a kept result gives: a reference to it.
+/// The result of a look at a kept result: a reference to it.
 template <typename T>
 using seen_result = std::conditional_t<std::is_void_v<T> || std::is_reference_v<T>, T,
                                        std::add_lvalue_reference_t<std::add_const_t<std::remove_cv_t<T>>>>;
@@ -121,8 +121,8 @@ public:
         COFLUX_VERIFY(has_error(), "error() of an outcome that has none");
         return std::get_if<1>(&end_)->error();
     }
-    /// What came with the error: what else failed in the scope whose first error it is. Empty if it came alone, and if
-    /// there is none.
+    /// The errors that came with it: of others that failed in the scope whose first error it is. Empty if it came
+    /// alone, and if there is none.
     /// Errors: std::bad_alloc.
     [[nodiscard]] std::vector<std::exception_ptr> other_errors() const {
         const auto* const kept = std::get_if<1>(&end_);

@@ -1,4 +1,4 @@
-// What a coroutine's parameters must and must not be (law 10), with one sentence for each mistake.
+// Rules for a coroutine's parameters (law 10), with one sentence for each mistake.
 #pragma once
 
 #include <concepts>
@@ -18,7 +18,7 @@ namespace coflux {
 /// `borrowed` can. So can each member function of a class that has no data, or that has
 /// `using outlives_its_coroutines = void;` in its public part.
 /// Lifetime: `borrowed<T>(x)` keeps a pointer to x; nothing checks that x is still there. So a child of a with_scope
-/// borrows what stands outside the block. Elsewhere a fork or task that borrows must have ended when its handle dies,
+/// borrows objects from outside the block. Elsewhere a fork or task that borrows must have ended when its handle dies,
 /// also while an exception passes, which is checked: await it, or say .attach() where x outlives the scope that the
 /// child belongs to.
 template <typename T>

@@ -15,7 +15,7 @@ namespace detail {
 
 class [[nodiscard]] resume_on_awaiter {
 public:
-    /// To the executor that `identity` stands for.
+    /// To the executor with that `identity`.
     resume_on_awaiter(promise_base& p, const void* identity, const char* name) noexcept
         : p_(p),
           to_(p.data().find_object(identity)) {

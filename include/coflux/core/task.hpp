@@ -16,7 +16,7 @@ namespace detail {
 /// Blocks the calling thread until the coroutine has ended. A checked error on a thread that runs coroutines (law 9).
 /// Only a thread_driver throws.
 void block_until_done(frame_control& c, bool may_throw = true);
-/// What the destructor of a task does.
+/// The destructor of a task.
 void end_of_task_handle(frame_control& c) noexcept;
 
 }  // namespace detail

@@ -1,4 +1,4 @@
-// What a running coroutine may ask of itself: `co_await coflux::this_coroutine::…`.
+// Questions that a running coroutine may ask of itself: `co_await coflux::this_coroutine::…`.
 #pragma once
 
 #include <coroutine>

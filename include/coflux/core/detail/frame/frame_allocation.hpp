@@ -13,8 +13,8 @@
 
 namespace coflux::detail {
 
-// These give nullptr where the resource threw, and keep what it threw for rethrow_allocation_failure(). By value: what
-// a reference is given to stands on the stack, and clang 19 with AddressSanitizer at -O1 takes the later looks at it
+// These give nullptr where the resource threw, and keep what it threw for rethrow_allocation_failure(). By value: the
+// target of a reference is on the stack, and clang 19 with AddressSanitizer at -O1 takes the later looks at it
 // for uses after its scope.
 COFLUX_ASIDE void* try_allocate_from_resource(std::size_t bytes, std::size_t alignment,
                                               const environment& parent) noexcept;
@@ -30,7 +30,7 @@ COFLUX_INLINE void* allocate_pooled_frame(frame_shape shape, counting counted, s
     const frame_layout layout = layout_of_frame(shape, sizeof(frame_control));
     void* const base = allocate_pooled(layout.bytes, layout.alignment);
     if (EndsTrivially && !COFLUX_ASAN && layout.offset == sizeof(frame_control)) {
-        // What the pool has no list for is destroyed: only its deallocate() knows where the block came from.
+        // A block without a list in the pool is destroyed: only its deallocate() knows where the block came from.
         const std::size_t size_class = frame_class(layout.bytes, layout.alignment);
         if (size_class < frame_cache::classes) flags |= frame_word::freed_as(size_class);
     }

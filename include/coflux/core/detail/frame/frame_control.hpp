@@ -47,7 +47,7 @@ inline constexpr std::uint32_t takes_stop = 1 << 9;
 inline constexpr std::uint32_t retain = 1 << 10;
 /// The frame is gone, the memory is not; or it is going, and what it returns is in `result`.
 inline constexpr std::uint32_t destroyed = 1 << 11;
-/// An environment object lists it: root_links stand in front of the control.
+/// An environment object lists it: root_links precede the control.
 inline constexpr std::uint32_t listed = 1 << 12;
 /// Stopped in its body: resuming it unwinds it.
 inline constexpr std::uint32_t unwinding = 1 << 13;
@@ -148,7 +148,7 @@ struct alignas(16) frame_control {
     }
     ~frame_control() = delete;
 
-    /// Of a shared frame only: counts the handle, the views and the running coroutine.
+    /// Counts the handle, the views and the running coroutine of a shared frame. Others have no count.
     [[nodiscard]] atomic_ref<std::uint32_t> references() noexcept { return atomic_ref<std::uint32_t>(references_); }
 
     [[nodiscard]] std::coroutine_handle<> frame() noexcept { return std::coroutine_handle<>::from_address(this + 1); }
@@ -157,7 +157,7 @@ struct alignas(16) frame_control {
     }
     static frame_control& of(void* frame) noexcept { return static_cast<frame_control*>(frame)[-1]; }
 
-    /// Where it stands, for messages; nothing once the error is stored there.
+    /// Its place in the source, for messages; nothing once the error is stored there.
     [[nodiscard]] COFLUX_GLANCE std::source_location location() const noexcept {
         return word.glance_at(frame_flags::has_error) ? std::source_location() : where;
     }

@@ -13,7 +13,7 @@ namespace coflux::detail {
 
 class promise_base;
 
-/// What may be awaited, and the handles of coroutines, have members for the library alone: those are private, and
+/// Awaitables and the handles of coroutines have members for the library alone: those are private, and
 /// befriend this.
 ///
 /// An operand of co_await has `await_in(p, where)`, which gives its awaiter in the coroutine `p`; it may have
@@ -22,7 +22,7 @@ class promise_base;
 ///   single_use                  it can be awaited once
 ///   may_stop_its_awaiter        under as_outcome() it needs await_outcome_in()
 ///   never_throws                an await of the library's own: no test point
-///   keeps_location              the coroutine stands where it stood
+///   keeps_location              the coroutine's recorded place stays as it is
 ///   loses_its_lock              a stop takes a lock from the coroutine that awaits it
 ///   operand                     what it awaits in its turn
 /// and of these types each may be in its `operation`, too (request.hpp).
@@ -47,7 +47,7 @@ struct await_access {
         return std::forward<A>(awaited).await_outcome_in(p, where);
     }
 
-    // What its type says.
+    // Facts of its type.
     template <typename A>
     [[nodiscard]] static consteval bool is_single_use() noexcept {
         return requires { typename std::remove_cvref_t<A>::single_use; } ||
@@ -101,7 +101,7 @@ struct await_access {
         return operation.finish(typename A::positions(), std::forward<Kept>(kept)...);
     }
 
-    // What combinators do before it begins.
+    // Steps of combinators before it begins.
     template <typename A>
     [[nodiscard]] static consteval bool has_home() noexcept {
         return requires(const A& a, promise_base& p) { a.home(p); };
@@ -134,7 +134,7 @@ struct await_access {
     [[nodiscard]] static COFLUX_INLINE const void* address(const H& handle) noexcept {
         return handle.address();
     }
-    /// What becomes of the frame that a handle of type H owns when it has run nested.
+    /// The fate of the frame that a handle of type H owns when it has run nested.
     template <typename H>
     [[nodiscard]] static consteval nested_frame frame_after_nested_run() noexcept {
         if constexpr (requires { H::frame_after_nested_run; }) return H::frame_after_nested_run;

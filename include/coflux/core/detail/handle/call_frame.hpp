@@ -116,7 +116,7 @@ public:
         return outcome_awaiter(p, *this);
     }
 
-    /// For the library, once it has ended: the error that it ended with, or nullptr.
+    /// The error that it ended with, or nullptr. Pre: it has ended. The library alone calls it.
     [[nodiscard]] const failure* error() const noexcept {
         const frame_control& c = *control_.get();
         return c.word.end() == ending::error ? c.error : nullptr;

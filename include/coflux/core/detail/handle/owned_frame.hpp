@@ -175,7 +175,7 @@ private:
     static COFLUX_NOINLINE T consume_aside(frame_control& c) { return consume_waited(c); }
     static COFLUX_INLINE T consume_waited(frame_control& c) {
         const join_snapshot own = c.join.own();
-        // The awaiting coroutine still stands where it waited; if it never suspended, it still is current.
+        // The awaiting coroutine still is where it waited; if it never suspended, it still is current.
         if (!own.has_no_coroutine()) {
             if (own.is_shared()) [[unlikely]]
                 return consume<T>(c);

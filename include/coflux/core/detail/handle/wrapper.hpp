@@ -138,7 +138,7 @@ struct [[nodiscard]] adopting_request {
     }
 };
 
-/// What knows where a wrapping fork of it is made.
+/// An awaitable that knows where a wrapping fork of it is made.
 template <typename A>
 concept has_home = await_access::has_home<A>();
 

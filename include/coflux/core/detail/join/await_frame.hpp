@@ -17,7 +17,7 @@ COFLUX_INLINE bool promise_base::may_run_nested(std::uint32_t requests) noexcept
            (!may_be_stopped(requests) || !rematerialized_this()->must_suspend_first());
 }
 
-/// What ran nested on this coroutine's stack has given control back: true if it has ended.
+/// The coroutine that ran nested on this one's stack has given control back: true if it has ended.
 COFLUX_INLINE bool promise_base::ended_nested() noexcept {
     // [nested.ended.elsewhere]
     if (this_thread.nested_limit == no_room) [[unlikely]] {

@@ -20,7 +20,7 @@ enum class join_result : std::uint8_t {
     completed,   ///< it has ended: the awaiter goes on
 };
 
-/// What the end of a coroutine wakes.
+/// Whom the end of a coroutine wakes.
 enum class awaited_by : std::uint8_t {
     nothing,    ///< no awaiter yet: the result waits in the frame
     coroutine,  ///< one in a plain await
@@ -68,7 +68,7 @@ public:
     /// Where has_one_waiter() or is_shared(): the waiter, or the youngest of the list, which may be nullptr.
     [[nodiscard]] COFLUX_INLINE waiter* youngest() const noexcept { return reinterpret_cast<waiter*>(word_ & ~tags); }
 
-    /// Of one that has ended.
+    /// Pre: it has ended.
     [[nodiscard]] COFLUX_INLINE awaited_by by() const noexcept {
         if (is_shared()) return awaited_by::list;
         if (is_in_plain_await()) return awaited_by::coroutine;
@@ -80,7 +80,7 @@ private:
     friend class join_state;
     COFLUX_INLINE explicit join_snapshot(std::uintptr_t word) noexcept : word_(word) {}
 
-    // Their table stands at join_state::word_.
+    // join_state::word_ has their table.
     static constexpr std::uintptr_t done_bit = 1;
     static constexpr std::uintptr_t detached_bit = 2;
     static constexpr std::uintptr_t list_bit = 4;
@@ -92,7 +92,7 @@ private:
     std::uintptr_t word_;
 };
 
-/// Of the end and the awaiter exactly one sees the other; so of the end and the handle's end. An awaiter is final: a
+/// Exactly one of the end and the awaiter sees the other; so do the end and the handle's end. An awaiter is final: a
 /// frame that is not shared has one handle, and so one awaiter.
 class join_state {
     using bits = join_snapshot;
@@ -200,7 +200,7 @@ public:
         }
         return begin_callbacks();
     }
-    /// Of a shared frame, after end(): the callbacks that it found have returned, and the awaiters may go on. Returns
+    /// The callbacks that end() of a shared frame found have returned, and the awaiters may go on. Returns
     /// the youngest of those that have come meanwhile.
     [[nodiscard]] waiter* end_callbacks() noexcept;
     /// Before the awaiter that end() found is woken, where it may not come to take the result: the handle then finds
@@ -249,7 +249,7 @@ public:
     COFLUX_INLINE void resume_for(const promise_base& consumer) noexcept {
         word_.store(plain_await_of(&consumer), memory_order_relaxed);  // pairs with nothing, as all four
     }
-    /// It stands at an element, or has ended.
+    /// It is suspended at an element, or has ended.
     COFLUX_INLINE void stand() noexcept { word_.store(0, memory_order_relaxed); }
     /// stand(), if it still runs for `consumer`.
     void stand_if_awaited_by(const promise_base& consumer) noexcept;

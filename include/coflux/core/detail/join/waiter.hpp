@@ -12,8 +12,8 @@ namespace coflux::detail {
 class promise_base;
 struct frame_control;
 
-/// What a frame's join word points to. The first to see the end calls `ended` exactly once, on the thread that ran the
-/// coroutine, which stands on executor `here`; it returns the coroutine that this thread goes on with, or the noop
+/// The target of a frame's join word. The first to see the end calls `ended` exactly once, on the thread that ran the
+/// coroutine, which is on executor `here`; it returns the coroutine that this thread goes on with, or the noop
 /// coroutine. Aligned so that the join word has four bits to spare.
 struct alignas(16) waiter {
     std::coroutine_handle<> (*ended)(waiter& self, frame_control& child, const void* here) noexcept = nullptr;

@@ -1,4 +1,4 @@
-// What a Coflux coroutine makes of the operand of co_await.
+// How a Coflux coroutine turns the operand of co_await into an awaiter.
 #pragma once
 
 #include <coroutine>
@@ -78,7 +78,7 @@ COFLUX_INLINE decltype(auto) bind_operand(promise_base& p, A&& awaited, std::sou
 }
 
 #ifndef NDEBUG
-/// The coroutine awaits something: it may be found elsewhere from now on. What it has made before, as a sibling, and
+/// The coroutine awaits something: it may be found elsewhere from now on. A sibling that it has made before, and
 /// hands to no operation with this await, is told.
 class begun_await {
 public:
@@ -95,7 +95,7 @@ private:
 };
 #endif
 
-/// Every await of a coroutine of ours begins here, the one place that notes where it stands.
+/// Every await of a coroutine of ours begins here, the one place that notes its location.
 template <typename A>
 COFLUX_INLINE decltype(auto) bind_await(promise_base& p, A&& awaited, std::source_location where) {
     pass_test_point<A>();

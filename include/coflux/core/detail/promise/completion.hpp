@@ -60,7 +60,7 @@ inline constexpr bool is_passed_by_thread = [] {
     }
 }();
 
-/// What becomes of the frame of a coroutine that returns T, where its awaiter has no use for it but the result.
+/// The fate of the frame of a coroutine that returns T, where its awaiter has no use for it but the result.
 template <typename T>
 inline constexpr nested_frame nested_frame_for = is_passed_by_thread<T> ? nested_frame::freed : nested_frame::kept;
 

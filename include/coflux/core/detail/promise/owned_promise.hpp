@@ -169,7 +169,7 @@ private:
         } else {
             constexpr std::uint32_t flags =
                 start_kind_of<E> == start_kind::inline_start ? frame_flags::inline_start : 0;
-            // What is made to be begun later is made by the coroutine whose environment it gets, or in an environment
+            // A coroutine that begins later is made by the coroutine whose environment it gets, or in an environment
             // object.
             if (starts_deferred<E> ? !data_ref_of(env).is_of_object() : this_thread.current == &env) [[likely]]
                 return allocate_frame<ends_trivially<T, Args...>>(shape, env, counting::by_owner, flags);

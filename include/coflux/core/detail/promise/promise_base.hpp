@@ -62,7 +62,7 @@ public:
     /// Before the call begins: `caller` awaits it, and was not what it was made in. It becomes a part of `caller`,
     /// unless it was made in an environment object that is not above `caller`.
     COFLUX_ASIDE void set_caller(promise_base& caller) noexcept;
-    /// Before it begins: it lives in `data` from now on, which outlives it. For the deadline of one operation.
+    /// Before it begins: it lives in `data` from now on, which outlives it. The deadline of one operation needs it.
     void use_data(const environment_data& data) noexcept { data_ = data_ref(data, data.frames == nullptr); }
     /// Before it begins: a stop from above reaches neither it nor what is below.
     void shield() noexcept { marks_.fetch_or(is_shielded, memory_order_relaxed); }  // it is published later
@@ -103,7 +103,7 @@ public:
 
     // --- awaits ---
 
-    /// Every await of the coroutine begins here: remembers where it stands, for the live tree.
+    /// Every await of the coroutine begins here: remembers its location, for the live tree.
     COFLUX_INLINE void set_await_location(std::source_location where) noexcept { control().where = where; }
 
     /// Every await that really suspends: from now on another thread may resume the coroutine, unless it must stop.
@@ -199,7 +199,7 @@ public:
 
     /// The scope is joined: wakes the waiters. After clear_current().
     std::coroutine_handle<> notify_waiters() noexcept;
-    /// Continues `w`, suspended in an await of something that ended so, from a thread that stands on executor `here`.
+    /// Continues `w`, suspended in an await of something that ended so, from a thread that is on executor `here`.
     /// Like resume_from() it returns the coroutine that goes on here, not yet as a transfer.
     static std::coroutine_handle<> wake(promise_base& w, ending end, const void* here) noexcept;
 
@@ -236,8 +236,8 @@ public:
     static void drop_reference(frame_control& c) noexcept;
     /// Destroys what ended and was waited for. An error that its awaiter did not come to take is its scope's.
     COFLUX_ASIDE static void discard_ended(frame_control& c) noexcept;
-    /// Frees what thread_state::to_free has above `down_to`: before the memory goes away that it may be in. What is
-    /// below is left to the loop that stands below on this stack.
+    /// Frees the frames that thread_state::to_free has above `down_to`: before the memory goes away that they may be
+    /// in. The loop that is below on this stack frees the others.
     static void free_left_over(const frame_control* down_to) noexcept;
 
     /// Switches a frame to a list of waiters; only its handle may do so. `extra` references besides handle and
@@ -252,7 +252,7 @@ protected:
     /// The coroutine does not begin as a part of its awaiter.
     void take_stops_seen_of_parent() noexcept { own_.stops_seen = parent_->own_.stops_seen & stop_count_mask; }
 
-    // Of the new coroutine, before another thread knows it.
+    // Set by the new coroutine before another thread knows it.
     /// It has a parameter that is borrowed.
     void mark_as_borrowing() noexcept {
         if (!detail::is_lender(*parent_.own())) mark(borrows);

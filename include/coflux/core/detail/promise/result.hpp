@@ -1,4 +1,4 @@
-// What an awaiter takes from the frame of a coroutine that has ended, and how it frees the frame.
+// How an awaiter takes the result from the frame of a coroutine that has ended, and frees the frame.
 #pragma once
 
 #include <exception>
@@ -100,7 +100,8 @@ outcome<T> caught_outcome(Make make) noexcept {
     }
 }
 
-/// The end of a finished coroutine as an outcome; the value is moved out. What that throws is an error like another.
+/// The end of a finished coroutine as an outcome; the value is moved out. An exception of the move is an error like
+/// another.
 template <typename T>
 outcome<T> outcome_of(frame_control& c) noexcept {
     if (c.word.end() == ending::stopped) return stopped;

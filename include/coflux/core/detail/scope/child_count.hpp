@@ -40,14 +40,14 @@ public:
     }
     /// Pre: the owner is suspended in an await of the child.
     COFLUX_INLINE void release_by_owner() noexcept { --by_owner_; }
-    /// False: no child is left, and its effects are visible. True: there may be one. For an open scope: one load less
-    /// to wait for than has_any(), and wrong where a child was counted by its owner and released atomically.
+    /// False: no child is left, and its effects are visible. True: there may be one. In an open scope it is one load
+    /// less to wait for than has_any(), and wrong where a child was counted by its owner and released atomically.
     [[nodiscard]] COFLUX_INLINE bool may_have_any() const noexcept {
         // acquire pairs with release(): what the children did is visible.
         // [child_count.may_have_any]
         return ((by_owner_ - none_by_owner) | (atomic_.load(memory_order_acquire) ^ open)) != 0;
     }
-    /// Of an open scope: whether a child is left. If not, its effects are visible.
+    /// Whether a child is left in an open scope. If not, its effects are visible.
     [[nodiscard]] COFLUX_INLINE bool has_any() const noexcept {
         // [child_count.has_any]
         return by_owner_ - none_by_owner + atomic_.load(memory_order_acquire) != open;  // pairs with release()
@@ -128,7 +128,7 @@ private:
     atomic<std::int32_t> atomic_;
 };
 
-/// What begins together with a scope's count of children, in one store.
+/// The counts that begin together with a scope's count of children, in one store.
 struct own_counts {
     COFLUX_INLINE explicit own_counts(std::uint32_t seen) noexcept : children(child_count::without_owner()) {
         if constexpr (offsetof(own_counts, children) == sizeof(std::uint32_t)) {

@@ -1,4 +1,4 @@
-// What an environment object adds to what is above it, for all coroutines made in it.
+// An environment object's additions to the environment above it, for all coroutines made in it.
 #pragma once
 
 #include <cstddef>
@@ -42,16 +42,16 @@ struct environment_data {
 /// whether it is made in an environment object.
 class data_ref {
 public:
-    /// Of a coroutine. `data` may not have begun to live.
+    /// The reference in a coroutine. `data` may not have begun to live.
     COFLUX_INLINE explicit data_ref(const environment_data& data, bool pooled) noexcept
         : bits_(reinterpret_cast<std::uintptr_t>(&data) | (pooled ? 0 : from_resource)) {}
-    /// Of an environment object; set again when its resource is known.
+    /// The reference in an environment object; set again when its resource is known.
     [[nodiscard]] static data_ref of_object(const environment_data& data, bool pooled) noexcept {
         data_ref r(data, pooled);
         r.bits_ |= object;
         return r;
     }
-    /// Of a coroutine made in what this is of.
+    /// The reference in a coroutine that is made in this environment.
     [[nodiscard]] COFLUX_INLINE data_ref of_child() const noexcept {
         data_ref r = *this;
         r.bits_ &= ~object;

@@ -14,8 +14,9 @@ namespace coflux::detail {
 
 class failure;
 
-/// The errors that came along with another, in their order: an immutable chain. What is longer shares what it begins
-/// with, so that an error that comes through many scopes, and takes one along from each, costs each of them the same.
+/// The errors that came along with another, in their order: an immutable chain. A longer chain shares the part that it
+/// begins with, so that an error that comes through many scopes, and takes one along from each, costs each of them the
+/// same.
 class error_chain {
 public:
     error_chain() noexcept = default;

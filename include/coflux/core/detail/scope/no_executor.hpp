@@ -1,4 +1,4 @@
-// What is said where a coroutine names an executor that its environment does not have.
+// The message where a coroutine names an executor that its environment does not have.
 #pragma once
 
 #include <cstddef>

@@ -13,15 +13,15 @@ class promise_base;
 class socket_calls;
 class timer_service;
 
-/// What a thread's blocking waits, clock and timers go through while thread_state::driver names it, and what hears of
-/// the waits that begin there.
+/// A thread's blocking waits, clock and timers go through it while thread_state::driver names it, and it hears of the
+/// waits that begin there.
 /// Threads: that one.
 class thread_driver {
 public:
     thread_driver(const thread_driver&) = delete;
     thread_driver& operator=(const thread_driver&) = delete;
 
-    /// Runs coroutines until `c` has ended. What goes wrong meanwhile is thrown once `c` has ended, if that is allowed.
+    /// Runs coroutines until `c` has ended. An error meanwhile is thrown once `c` has ended, if that is allowed.
     /// False if `c` runs elsewhere: then the thread must block, and nothing is left to be done here.
     [[nodiscard]] virtual bool drive(frame_control& c, bool may_throw) = 0;
 
@@ -37,7 +37,7 @@ public:
     /// program.
     [[nodiscard]] virtual bool keep_unobserved(const failure& f) noexcept = 0;
 
-    /// A coroutine awaits something; only of code that is compiled with COFLUX_TEST_POINTS. What it throws comes out of
+    /// A coroutine awaits something; only of code that is compiled with COFLUX_TEST_POINTS. Its exception comes out of
     /// the await.
     virtual void at_await() = 0;
 
@@ -45,9 +45,9 @@ public:
     [[nodiscard]] std::uint64_t now() const noexcept { return now_; }
     /// For coroutines whose thread looks at no timers of their executor.
     [[nodiscard]] timer_service& timers() const noexcept { return *timers_; }
-    /// Of the sockets that are opened on this thread; nullptr: the system's.
+    /// The calls of the sockets that are opened on this thread; nullptr: the system's.
     [[nodiscard]] socket_calls* sockets() const noexcept { return sockets_; }
-    /// Of the files that are opened on this thread; nullptr: the system's.
+    /// The calls of the files that are opened on this thread; nullptr: the system's.
     [[nodiscard]] file_calls* files() const noexcept { return files_; }
 
 protected:

@@ -1,4 +1,4 @@
-// What the core keeps per thread.
+// The core's state of each thread.
 #pragma once
 
 #include <coroutine>
@@ -26,8 +26,8 @@ class worker;
 struct frame_control;
 struct stop_walk;
 
-/// What a foreign operation resumes in place of a coroutine. Begins like a coroutine frame of either compiler: the
-/// pointers that resume() and destroy() call.
+/// A frame that a foreign operation resumes in place of a coroutine. Begins like a coroutine frame of either compiler:
+/// the pointers that resume() and destroy() call.
 struct proxy_frame {
     void (*resume)(void*);
     void (*destroy)(void*);
@@ -35,7 +35,7 @@ struct proxy_frame {
     proxy_frame* next = nullptr;  // in thread_state::resumed
 };
 
-/// What stands in place of an address where the stack has no room; no address of a stack is as high.
+/// A value in place of an address where the stack has no room; no address of a stack is as high.
 enum stack_limit : std::uintptr_t {
     no_room = ~std::uintptr_t{0},  ///< as nested_limit in a worker: a nested run has suspended, and control is not back
     nested_closed = no_room - 1,   ///< none has, and none may begin
@@ -118,8 +118,8 @@ COFLUX_INLINE void note_taken_over([[maybe_unused]] const frame_control& c) noex
 /// Without NDEBUG: tells on stderr of what this thread has noted, once for each place, and forgets it.
 COFLUX_COLD void tell_of_sibling() noexcept;
 
-/// What the coroutine that has just freed itself nested on its awaiter's stack returned: result.hpp. For itself: as a
-/// member of thread_state it would be found by an address that the optimiser keeps in a register while the coroutine
+/// The result of the coroutine that has just freed itself nested on its awaiter's stack: result.hpp. Not a
+/// member of thread_state: it would be found by an address that the optimiser keeps in a register while the coroutine
 /// runs.
 COFLUX_SHARED inline constinit thread_local std::uint64_t thread_result = 0;
 

@@ -2,8 +2,8 @@
 //
 // With guaranteed tail calls a transfer is the handle itself. Without (g++), every 64th consecutive transfer goes
 // through a loop: the one that resumed this coroutine if it knows about it, else one that is started on the spot,
-// inside await_suspend, where the awaiting coroutine is already suspended. So at most 64 resumptions, and one loop a
-// nested start, stand on the stack.
+// inside await_suspend, where the awaiting coroutine is already suspended. So the stack has at most 64 resumptions, and
+// one loop a nested start.
 #pragma once
 
 #include <coroutine>
@@ -36,7 +36,7 @@ inline void run(std::coroutine_handle<> h, thread_state& t = this_thread) noexce
         if (void* const next = std::exchange(t.next, nullptr)) {
             h = std::coroutine_handle<>::from_address(next);
         } else if (!outer && has_woken()) [[unlikely]] {
-            t.nested_limit = t.open_nested_limit;  // no other coroutine stands on this stack
+            t.nested_limit = t.open_nested_limit;  // no other coroutine is on this stack
             h = take_woken();
         } else {
             break;
@@ -47,7 +47,7 @@ inline void run(std::coroutine_handle<> h, thread_state& t = this_thread) noexce
     t.looping = outer;
 }
 
-/// Goes on with `h` from a plain function that stands where a coroutine was resumed.
+/// Goes on with `h` from a plain function that was called in place of a resumption.
 inline void run_next(std::coroutine_handle<> h) noexcept {
     thread_state& t = this_thread;
     if (t.looping && t.next == nullptr) {

@@ -60,7 +60,7 @@ public:
         return free * one | closed;
     }
 
-    // What was true a moment ago; relaxed: pairs with nothing.
+    // The number of a moment ago; relaxed: pairs with nothing.
     [[nodiscard]] std::uint64_t free() const noexcept { return state_.load(memory_order_relaxed) / one; }
     [[nodiscard]] bool is_closed() const noexcept { return (state_.load(memory_order_relaxed) & closed) != 0; }
     [[nodiscard]] bool is_awaited() const noexcept { return (state_.load(memory_order_relaxed) & has_waiters) != 0; }

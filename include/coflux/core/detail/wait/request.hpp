@@ -1,4 +1,4 @@
-// What an operation is before it is awaited: an awaiter to be, and its arguments.
+// An operation before it is awaited: an awaiter to be, and its arguments.
 #pragma once
 
 #include <cstddef>
@@ -32,7 +32,8 @@ template <std::size_t I, typename T>
 /// Shapes: Args are references to what outlives the await, or what the operation holds itself. `Operation` is an
 /// awaiter, constructible from lvalues of them, after the promise if it takes that; or it makes the awaiter, by a
 /// static `bind(p, arguments...)`. Its type `on_outcome`, if it has one, is the same for an await by as_outcome(). It
-/// may have the types that await_access lists, too. What gives a request is [[nodiscard]], with its own consequence.
+/// may have the types that await_access lists, too. A function that returns a request is [[nodiscard]], with its own
+/// consequence.
 ///
 /// An operation that takes what it waits for has two steps, for a select in which it may lose; its `has_two_steps` is
 /// the operation itself. `claim(arguments...)` gives the request of the first: that waits until it is there and nobody

@@ -31,8 +31,8 @@ namespace coflux::detail {
 }
 
 /// is_stopped_with() where a stop of `p` may have been requested before it waits (`stop_requested`). `p` is then
-/// unwound at once, which joins what was made in `p` itself, and nothing else. What was made in an environment object
-/// that `p` is a part of may still use the frame.
+/// unwound at once, which joins what was made in `p` itself, and nothing else. Coroutines that were made in an
+/// environment object that `p` is a part of may still use the frame.
 [[nodiscard]] inline bool is_stopped_with(const promise_base& p, frame_control& child, bool stop_requested) noexcept {
     const environment* const parent = promise_base::of(child).parent();
     return parent == &p || (!stop_requested && is_part_of(p, parent));

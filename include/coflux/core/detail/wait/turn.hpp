@@ -23,7 +23,7 @@ COFLUX_SHARED inline constinit thread_local std::int32_t ready_awaits_left = rea
 /// goes_on() after the last await of a step.
 COFLUX_ASIDE bool goes_on_aside() noexcept;
 
-/// What await_ready says of an operation that is done. False: the round is over, so await_suspend returns
+/// The answer of await_ready for an operation that is done. False: the round is over, so await_suspend returns
 /// let_others_run(). The result waits in the awaiter meanwhile.
 [[nodiscard]] COFLUX_INLINE bool goes_on() noexcept {
     // Unsigned, so that a compiler may decrement in memory and look at the sign.
@@ -51,7 +51,7 @@ COFLUX_INLINE std::coroutine_handle<> suspend_behind_ready(promise_base& p, std:
 /// makes the coroutine current again.
 std::coroutine_handle<> let_others_run(promise_base& p) noexcept;
 
-/// What is resumed in place of a coroutine that lets others run before it tries its operation.
+/// A frame that is resumed in place of a coroutine that lets others run before it tries its operation.
 struct turn_frame : proxy_frame {
     using step = void (*)(turn_frame& self) noexcept;
 

@@ -101,7 +101,7 @@ public:
 
     using wait_operation::is_unresumed;
 
-    /// What await_suspend returns. `at` changes under the list's lock, unless the coroutine is stopped.
+    /// The result for await_suspend. `at` changes under the list's lock, unless the coroutine is stopped.
     std::coroutine_handle<> suspend(wait_progress& at) {
         return wait_in(of_.waiters_, *this, [this, &at]() noexcept {
             const bool is_ready = of_.ready_or_mark(this->wants);
@@ -128,7 +128,7 @@ private:
     Primitive& of_;
 };
 
-/// What a waiter asks of a primitive that gives each waiter the same thing.
+/// The wish of a waiter at a primitive that gives each waiter the same thing.
 struct anything {};
 
 template <typename Primitive>
@@ -149,7 +149,7 @@ protected:
     COFLUX_INLINE lazy_wait() noexcept {}  // NOLINT(modernize-use-equals-default): the union has no value yet
     COFLUX_INLINE ~lazy_wait() { (void)is_unresumed(); }
 
-    /// What await_ready returns; `taken` is true if the operation has been done.
+    /// The result for await_ready; `taken` is true if the operation has been done.
     [[nodiscard]] COFLUX_INLINE bool ready_if(bool taken) noexcept {
         if (!taken) return false;
         if (!goes_on()) [[unlikely]] {
@@ -158,7 +158,7 @@ protected:
         }
         return note_taken();
     }
-    /// What await_suspend returns.
+    /// The result for await_suspend.
     std::coroutine_handle<> wait(promise_base& p, Primitive& of, want wants = {}) {
         if (progress_ == wait_progress::let_others_run) [[unlikely]] {
             coroutine_ = &p;
@@ -180,7 +180,7 @@ protected:
         return progress == wait_progress::waited;
     }
     /// For destructors, as wait_operation::is_unresumed(): true if the operation has been done, and resumed() was not
-    /// called. What it took is the destructor's to release.
+    /// called. The destructor releases what it took.
     COFLUX_INLINE bool is_unresumed() noexcept {
         if constexpr (COFLUX_LATE_RESULTS) {
             if (progress_ != wait_progress::none) [[unlikely]]
@@ -188,7 +188,7 @@ protected:
         }
         return false;
     }
-    /// What became of what it asked for. Pre: wait() was called.
+    /// Its wish, with the outcome in it. Pre: wait() was called.
     [[nodiscard]] const want& wanted() const noexcept { return node_.wants; }
 
 private:
@@ -224,7 +224,7 @@ class lock_wait : protected lazy_wait<Primitive> {
 protected:
     using typename base::want;
 
-    /// What await_ready asks first; then it returns taken_if().
+    /// The first question of await_ready, which then returns taken_if().
     [[nodiscard]] COFLUX_INLINE bool may_try() noexcept {
         if (goes_on()) [[likely]]
             return true;
@@ -232,7 +232,7 @@ protected:
         return false;
     }
     COFLUX_INLINE bool taken_if(bool taken) noexcept { return taken && base::note_taken(); }
-    /// What await_suspend returns.
+    /// The result for await_suspend.
     std::coroutine_handle<> wait(promise_base& p, Primitive& of, want wants = {}) {
         if (base::progress_ == wait_progress::tries_later) [[unlikely]]
             return try_later(p, of, wants);

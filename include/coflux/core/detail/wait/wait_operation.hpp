@@ -17,7 +17,7 @@ namespace coflux::detail {
 
 class wait_operation;
 
-/// What a stop request does with a kind of wait. Called on the thread that requests the stop.
+/// How a stop request ends a kind of wait. Called on the thread that requests the stop.
 struct wait_kind {
     /// Takes the operation out of what it waits in: true if it was waiting there, and then only the stopper wakes it.
     /// False if it was woken already (what has completed stays completed), or if it has not begun to wait and will see
@@ -26,7 +26,7 @@ struct wait_kind {
     /// Called for what was claimed, without locks. It ends with the coroutine resumed, as stopped in
     /// general: &wait_operation::stop_claimed.
     void (*stop)(wait_operation& claimed) noexcept;
-    /// What is waited for, for messages: "a mutex". nullptr: nothing; the operation only hears of a stop.
+    /// The thing that is waited for, in messages: "a mutex". nullptr: nothing; the operation only hears of a stop.
     const char* what = "something";
     /// Called for a wait whose coroutine no executor runs, once it was taken from the list of woken waits. nullptr:
     /// nothing is called.
@@ -86,7 +86,7 @@ public:
                coroutine_->is_stop_requested();  // a call may be stopped without the coroutine that has the record
     }
 
-    /// What await_suspend returns when the operation is queued, and may be gone by now.
+    /// The result for await_suspend when the operation is queued, and may be gone by now.
     [[nodiscard]] static COFLUX_INLINE std::coroutine_handle<> suspended() noexcept {
         const bool inside_creator = this_thread.below != nullptr;
         promise_base::clear_current();

@@ -1,4 +1,4 @@
-// First in, first out: the waits that stand in front of one primitive.
+// First in, first out: the waits at one primitive.
 #pragma once
 
 #include <coflux/base/intrusive_list.hpp>
