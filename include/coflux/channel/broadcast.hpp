@@ -19,7 +19,7 @@
 
 namespace coflux {
 
-/// What a receiver of a broadcast gets: a value, or the end, and how many values it has missed in front of it.
+/// The result of a receive of a broadcast: a value, or the end, and how many values it has missed in front of it.
 template <typename T>
 class [[nodiscard]] broadcast_message {
 public:

@@ -17,14 +17,15 @@
 
 namespace coflux {
 
-/// What all channels of T can do, whatever their capacity: functions that take any channel take a `basic_channel<T>&`.
+/// The operations of all channels of T, whatever their capacity: functions that take any channel take a
+/// `basic_channel<T>&`.
 ///
 /// Shapes: T is an object that moves and dies without throwing; another does not compile (send a std::unique_ptr of
 /// it). It is moved under the channel's lock: its move does not use the channel.
 /// Resumes: the waiter, on its own executor; no coroutine is run inside send(), receive() or close(). Senders and
 /// receivers are served first come, first served; the values of one sender arrive in its order.
 /// Stops: a send or receive that waits is a stop point. Stopped, it has had no effect: nothing was sent, nothing taken.
-/// What could be done at once is done, requested stop or not.
+/// It is done, requested stop or not, where it need not wait.
 /// Threads: any; try_send(), try_receive() and close() also from outside coroutines.
 /// Costs: nothing is allocated. Uncontended, without a wait: one locked instruction.
 /// Lifetime: the channel outlives all that wait at it, which its destructor checks; values that were not received die
@@ -101,7 +102,7 @@ public:
     }
 
     /// No more sends: wakes the waiting senders and reservers, with false or nothing, and once nothing is left to
-    /// receive the waiting receivers. What was sent, and what permits will send, is still received. A second close()
+    /// receive the waiting receivers. Values that were sent, and those of permits, are still received. A second close()
     /// does nothing.
     void close() noexcept { detail::channel_base<T>::close(); }
     /// True once close() was called.
@@ -120,7 +121,7 @@ private:
 
 namespace detail {
 
-/// What channels with slots add.
+/// The operations that channels with slots add.
 template <typename T>
 class bounded_channel : public basic_channel<T> {
 public:

@@ -12,7 +12,8 @@ namespace coflux {
 
 namespace detail {
 
-/// What a channel carries, without the channel's definition: a value may have an end of a channel of its own type.
+/// The type of a channel's values, without the channel's definition: a value may have an end of a channel of its own
+/// type.
 template <typename Channel>
 struct channel_value;
 template <template <typename> typename Channel, typename T>

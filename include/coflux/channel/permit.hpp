@@ -22,7 +22,7 @@ struct channel_reserving {
 
 /// A slot in a bounded channel: `auto p = co_await ch.reserve(); if (p) p->send(make_value());`
 ///
-/// What is sent with it cannot fail and is not lost: it has its slot, and a close() after the reserve() does not
+/// A send with it cannot fail, and its value is not lost: it has its slot, and a close() after the reserve() does not
 /// take it away. Receivers see the end of the channel only after all permits are used or gone.
 ///
 /// Shapes: move-only.

@@ -21,7 +21,7 @@ namespace coflux {
 struct otherwise_t {};
 inline constexpr otherwise_t otherwise{};
 
-/// What a select gives: which case won, and its result; like a std::variant that knows its alternatives by position
+/// The result of a select: which case won, and its result; like a std::variant that knows its alternatives by position
 /// only.
 ///
 /// Shapes: Results are what the cases' own awaits give; std::monostate for void and for `otherwise`.
@@ -134,7 +134,7 @@ private:
     operation operation_;
 };
 
-/// What a case is awaited as.
+/// The form in which a case is awaited.
 template <typename A>
 decltype(auto) operand_of(A&& given) {
     if constexpr (translated_awaitable<A>) {
@@ -270,8 +270,8 @@ private:
 /// starve. Without a channel the cases are begun in order. On its own executor.
 /// Errors: an error of the case that wins, be it a fork, a call or another awaitable, is thrown. The losing ones of
 /// these are stopped and joined before the select ends; an error that they end with is their scope's (law 12), a value
-/// is dropped. What had not begun when a case could be done at once never begins. std::bad_alloc: then nothing has
-/// happened.
+/// is dropped. A case that had not begun when another could be done at once never begins. std::bad_alloc: then nothing
+/// has happened.
 /// Stops: a stop point. Stopped, no case has had an effect, but that forks and calls among them have begun, and are
 /// stopped. A fork that was stopped itself wins, too, and stops the awaiting coroutine.
 /// Costs: nothing is allocated for channels, forks and tasks; one frame for each other case. Each case takes the lock

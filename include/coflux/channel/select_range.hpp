@@ -79,7 +79,7 @@ private:
     select_case<E> case_;
 };
 
-/// What a range among the cases must be.
+/// A range among the cases.
 template <typename A>
 consteval bool is_range_of_cases() {
     using reference = std::ranges::range_reference_t<A>;

@@ -32,7 +32,7 @@ public:
     /// Sends a value; never waits.
     ///
     /// Returns: false if the channel is closed; `value` is then as it was.
-    /// Errors: std::bad_alloc; nothing is sent then. What the copy of a value throws.
+    /// Errors: std::bad_alloc; nothing is sent then. Exceptions of the copy of a value.
     /// Costs: two locked instructions; an allocation only where the queue grows beyond what it has held before. A
     /// coroutine that sends many in a row keeps a receiver of the same worker from its turn: `co_await yield()` now and
     /// then keeps the queue short, and its memory warm.

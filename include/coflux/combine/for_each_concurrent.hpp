@@ -35,7 +35,7 @@ decltype(auto) apply_to(F& f, environment& here, Element&& element) {
 template <typename F, typename Element>
 using applied = decltype(apply_to(std::declval<F&>(), std::declval<environment&>(), std::declval<Element>()));
 
-/// What an element is given on as: moved out of a container that was given away, else as the range gives it.
+/// The form in which an element is given on: moved out of a container that was given away, else as the range gives it.
 template <typename Range>
 using element_of =
     std::conditional_t<!std::is_lvalue_reference_v<Range> && !std::ranges::view<std::remove_cvref_t<Range>>,
@@ -72,8 +72,7 @@ private:
     std::conditional_t<stays, std::add_pointer_t<given>, std::ranges::range_value_t<Range>> kept_;
 };
 
-/// What is made of an element that is given to something else than a fork or a task: a fork on the executor of the
-/// loop.
+/// The fork, on the executor of the loop, of an element that is given to something else than a fork or a task.
 template <typename F, typename Kept>
 fork<void> of_element(environment&, borrowed<F> f, Kept element) {
     using result = applied<F, typename Kept::type>;

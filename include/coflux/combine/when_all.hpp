@@ -24,7 +24,7 @@ struct values_of_all {
     static constexpr bool takes_stops = false;
     template <typename T>
     using in_tuple = element_for<T>;
-    /// A vector holds no references: it has what stands for one, and converts to it.
+    /// A vector holds no references: it has an object that converts to one.
     template <typename T>
     using in_range = std::conditional_t<std::is_lvalue_reference_v<T>,
                                         std::reference_wrapper<std::remove_reference_t<T>>, std::remove_cvref_t<T>>;

@@ -15,7 +15,7 @@
 namespace coflux {
 namespace detail {
 
-/// What stands in a variant for a child that gives T.
+/// The alternative of a variant for a child that gives T.
 template <typename T>
 using alternative =
     std::conditional_t<std::is_void_v<T>, std::monostate,

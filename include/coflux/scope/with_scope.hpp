@@ -96,7 +96,7 @@ call<T> run_block(environment&, Block& block, scope_policy policy) {
 /// int sum = co_await coflux::with_scope(here, [&](coflux::task_scope& scope) -> coflux::call<int> { ... });`
 ///
 /// Shapes: the block takes the scope, a task_scope, as its first parameter and returns a call; a lambda may capture.
-/// Children of the scope may borrow (coflux::borrowed) what stands outside the block.
+/// Children of the scope may borrow (coflux::borrowed) objects from outside the block.
 /// Returns: what the block returns, once the children have ended; it does not stop them.
 /// Resumes: as a call does.
 /// Errors: an error of the block, or of a child that is not awaited when it fails, stops the block and the children;

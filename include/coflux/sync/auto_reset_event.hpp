@@ -36,7 +36,7 @@ public:
                       "an auto_reset_event was destroyed while coroutines wait for it");
     }
 
-    /// Lets one coroutine go: queues it on its executor, or remembers the call. What was done before is visible to that
+    /// Lets one coroutine go: queues it on its executor, or remembers the call. Effects before it are visible to that
     /// coroutine, even if the event was set before.
     void set() noexcept {
         std::uint32_t s = state_.load(detail::memory_order_relaxed);

@@ -14,7 +14,7 @@
 namespace coflux {
 namespace detail {
 
-/// What a barrier is, whatever it does at the end of a phase.
+/// The part of a barrier that does not depend on the end of a phase.
 class barrier_base {
 public:
     barrier_base(const barrier_base&) = delete;

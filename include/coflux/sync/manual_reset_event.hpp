@@ -34,7 +34,7 @@ public:
 
     /// Sets it; the waiters are queued on their executors, even if it is reset at once.
     void set() noexcept;
-    /// Resets it: a coroutine that comes from now on waits. What was done before every set() so far is visible then.
+    /// Resets it: a coroutine that comes from now on waits. The effects before every set() so far are visible then.
     void reset() noexcept {
         std::uint32_t s = is_on;
         // acquire pairs with the release in set(); if it was not set, nothing changes.

@@ -23,7 +23,7 @@ concept can_be_awaited = native_awaitable<A> || translated_awaitable<A> || forei
 
 }  // namespace detail
 
-/// What `once` can call: `F&` is called without arguments, or else with the environment of the running coroutine.
+/// A function for `once`: `F&` is called without arguments, or else with the environment of the running coroutine.
 template <typename F>
 concept once_function = std::invocable<F&> || std::invocable<F&, environment&>;
 
@@ -48,7 +48,7 @@ public:
     /// `co_await call(f)`: goes on when `f`, or the function of an earlier caller, has been run to its end.
     ///
     /// Shapes: `f()` or `f(environment&)`, a plain function or a function that gives something to await: it is run in a
-    /// call below the awaiting coroutine. What it returns is dropped.
+    /// call below the awaiting coroutine. Its result is dropped.
     /// Returns: nothing; what was done is visible.
     /// Resumes: on the coroutine's executor.
     /// Errors: what `f` throws goes to the caller that passed it, and the next waiter tries its own function.

@@ -22,7 +22,7 @@ namespace coflux {
 template <typename T>
 class delay_queue;
 
-/// What names a value in a delay_queue, from its push() on. It may be kept when the value has gone.
+/// The name of a value in a delay_queue, from its push() on. It may be kept when the value has gone.
 class delay_key {
 public:
     /// Names nothing.
@@ -82,10 +82,10 @@ public:
 
     /// Puts a value in, to come after `after`, counted from this call, or at `when`. Never waits.
     ///
-    /// Shapes: any duration; a moment of any clock, as in sleep_until(). What is not positive, or has passed, comes at
-    /// once. What is too far to be counted never comes.
+    /// Shapes: any duration; a moment of any clock, as in sleep_until(). One that is not positive, or has passed, comes
+    /// at once. One that is too far to be counted never comes.
     /// Returns: the key of the value. One that is false if the queue is closed; `value` is then as it was.
-    /// Errors: std::bad_alloc; nothing is put in then. What the copy of a value throws.
+    /// Errors: std::bad_alloc; nothing is put in then. Exceptions of the copy of a value.
     template <typename Rep, typename Period>
     [[nodiscard("false: it was not taken")]] key push(T&& value, std::chrono::duration<Rep, Period> after) {
         return push_at(value, detail::later(clock::now(), after));
@@ -149,8 +149,8 @@ public:
         return move_named(k.node_, k.id_, detail::on_steady_clock(when));
     }
 
-    /// Nothing can be put in any more. What is in it still comes, each at its moment; then pop() gives nothing. May be
-    /// called again.
+    /// Nothing can be put in any more. The values in it still come, each at its moment; then pop() gives nothing. May
+    /// be called again.
     void close() noexcept { delay_state::close(); }
     [[nodiscard]] bool closed() const noexcept { return delay_state::closed(); }
     /// How many values are in it, whether their moments have come or not.
@@ -191,7 +191,7 @@ private:
     std::pmr::memory_resource* const resource_;
 };
 
-/// What a select took, and gives back if it decides otherwise.
+/// The part that a select took, and gives back if it decides otherwise.
 template <typename T>
 class delay_queue<T>::taken {
 public:

@@ -10,7 +10,7 @@
 
 namespace coflux {
 
-/// What becomes of ticks that passed while there was no waiter. The words are Tokio's.
+/// The fate of ticks that passed while there was no waiter. The words are Tokio's.
 enum class missed_ticks {
     burst,  ///< each of them comes, one right after the other, until the interval has caught up
     delay,  ///< they are left out; the next comes a period after now, and from then on all are shifted

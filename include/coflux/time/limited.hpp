@@ -25,7 +25,7 @@ inline constexpr bool has_own_truth<T> = true;
 
 }  // namespace detail
 
-/// What timeout() and deadline() give: the value of the operation, or that its time was up.
+/// The result of timeout() and deadline(): the value of the operation, or that its time was up.
 ///
 /// It reads as a std::optional of the value, and converts to one. For void it is true if the operation ended. Where an
 /// `if` may ask the value itself (a bool, a pointer, a std::optional, an outcome), it may not ask this, nor compare it:
@@ -49,7 +49,7 @@ public:
     /// Its time was up.
     limited() noexcept = default;
     limited(std::nullopt_t) noexcept {}  // NOLINT(google-explicit-constructor): as std::optional
-    /// Of a reference: the address.
+    /// A reference is kept by its address.
     template <typename... Args>
     explicit limited(std::in_place_t, Args&&... args) : kept_(std::in_place, std::forward<Args>(args)...) {}
 
@@ -126,7 +126,7 @@ private:
 
     std::optional<detail::kept_result<T>> kept_;
 };
-/// Of an operation without a value: true if it ended in time.
+/// The result of an operation without a value: true if it ended in time.
 template <>
 class limited<void> {
 public:

@@ -20,9 +20,9 @@ namespace coflux {
 ///
 /// It is full at first. A permit comes each `per / permits`, also where that is no whole number of nanoseconds: only
 /// the moment at which a waiter goes on is rounded, up. In any span of time d at most `burst + d * permits / per` are
-/// given. What comes while the bucket is full is lost. So a burst that is larger than each request makes up for the
-/// time by which a waiter goes on late, and one that is not keeps the requests apart. First come, first served: a
-/// request for many is not overtaken by later ones for few.
+/// given. A permit that comes while the bucket is full is lost. So a burst that is larger than each request makes up
+/// for the time by which a waiter goes on late, and one that is not keeps the requests apart. First come, first served:
+/// a request for many is not overtaken by later ones for few.
 ///
 /// Errors: the constructor throws std::invalid_argument for a rate, a burst or a time that is not positive, and for
 /// more than 2^62 of the first two; acquire() and try_acquire() throw it for more permits than the burst, as those
@@ -105,7 +105,7 @@ private:
     fine_time full_at_ = 0;  // guarded by the lock
 };
 
-/// What a select took, and gives back if it decides otherwise.
+/// The part that a select took, and gives back if it decides otherwise.
 class rate_limiter::taken {
 public:
     taken(rate_limiter& of, std::size_t n) noexcept : of_(&of), count_(n) {}

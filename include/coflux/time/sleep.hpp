@@ -72,9 +72,9 @@ detail::sleep_request sleep_for(N) noexcept {
 
 /// `co_await sleep_until(t)`: sleeps until a moment. A moment that has passed is a yield().
 ///
-/// Shapes: `t` may be of any clock. What is not of std::chrono::steady_clock is converted by what both clocks show now:
-/// if the other clock is adjusted meanwhile, the sleep does not follow. A moment that is too far to be counted never
-/// comes.
+/// Shapes: `t` may be of any clock. A moment of another one than std::chrono::steady_clock is converted by what both
+/// clocks show now: if the other clock is adjusted meanwhile, the sleep does not follow. A moment that is too far to be
+/// counted never comes.
 template <typename Clock, typename Duration>
 detail::sleep_request sleep_until(std::chrono::time_point<Clock, Duration> t) noexcept {
     return {detail::tick_of(detail::on_steady_clock(t))};

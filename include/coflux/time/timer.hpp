@@ -17,7 +17,7 @@ namespace coflux {
 /// another coroutine `if (co_await idle.wait()) close();`
 ///
 /// It is pending from a reset() on until its moment comes, and then it has fired; or until stop(), and then it is
-/// stopped. Each of these lasts until the next reset(). What repeats is an `interval`.
+/// stopped. Each of these lasts until the next reset(). An `interval` repeats.
 ///
 /// Threads: all members from any.
 /// Costs: a lock and a reading of the clock for each operation; never an allocation. Only what is waited for is among
@@ -53,8 +53,8 @@ public:
     /// It fires after `after`, counted from this call, or at `when`, whatever it was to do before. The coroutines that
     /// wait for it stay, and wait for that. Those whose moment has come before go on, as it fired for them.
     ///
-    /// Shapes: any duration; a moment of any clock, as in sleep_until(). What is not positive, or has passed, fires at
-    /// once. What is too far to be counted never comes.
+    /// Shapes: any duration; a moment of any clock, as in sleep_until(). One that is not positive, or has passed, fires
+    /// at once. One that is too far to be counted never comes.
     /// Returns: true if it was pending; false if it had fired or was stopped.
     template <typename Rep, typename Period>
     bool reset(std::chrono::duration<Rep, Period> after) noexcept {
@@ -71,7 +71,8 @@ public:
                                         "`using namespace std::chrono_literals;`");
         return false;
     }
-    /// Calls it off. The coroutines that wait for it go on, with false. What has fired stays fired: a wait() is true.
+    /// Calls it off. The coroutines that wait for it go on, with false. A timer that has fired stays so: a wait() is
+    /// true.
     ///
     /// Returns: true if it was pending, and now will not fire; false if it had fired or was stopped.
     bool stop() noexcept;

@@ -14,7 +14,7 @@ namespace coflux::detail {
 /// Base of awaiters that wait in the very word whose change they wait for, so that neither side can miss what the other
 /// one does. At most one coroutine waits in a word.
 ///
-/// What the word may hold while the wait lasts:
+/// The word's values while the wait lasts:
 ///
 /// | value         | meaning                                      | left by, to what                              |
 /// | ------------- | -------------------------------------------- | --------------------------------------------- |
@@ -32,7 +32,7 @@ public:
 protected:
     explicit atomic_waiter(promise_base& p) noexcept : wait_operation(p, kind) {}
 
-    /// What await_ready returns, if it `is_there`.
+    /// The result for await_ready, if it `is_there`.
     [[nodiscard]] COFLUX_INLINE bool ready_if(bool is_there) noexcept {
         if (!is_there) return false;
         if (goes_on()) [[likely]]
@@ -40,7 +40,7 @@ protected:
         progress_ = wait_progress::let_others_run;
         return false;
     }
-    /// What await_suspend returns: waits until `word` is neither `idle` nor `waiting`, unless it was there.
+    /// The result for await_suspend: waits until `word` is neither `idle` nor `waiting`, unless it was there.
     std::coroutine_handle<> wait_in(atomic<std::uintptr_t>& word, std::uintptr_t idle, std::uintptr_t waiting);
     /// In a word that is 0 while idle, and holds the operation's address while it waits.
     std::coroutine_handle<> wait_in(atomic<std::uintptr_t>& word) {

@@ -13,7 +13,7 @@
 
 namespace coflux::detail {
 
-/// What a channel can carry. A value is moved under the channel's lock, by the thread of either side: there no
+/// A type that a channel can carry. A value is moved under the channel's lock, by the thread of either side: there no
 /// coroutine could learn of an exception.
 template <typename T>
 inline constexpr bool is_channel_value =
@@ -70,7 +70,7 @@ public:
         return drained_locked() ? channel_outcome::closed : channel_outcome::pending;
     }
 
-    /// What a permit stands for: cannot fail, closed or not.
+    /// Sends by a permit: cannot fail, closed or not.
     void send_reserved(T& value) noexcept {
         channel_wakes wakes;
         lock();

@@ -102,11 +102,11 @@ protected:
 private:
     void finish(channel_wakes& wakes) noexcept;
 
-    // Written under the lock. What a hint reads is read without it, too: `relaxed` pairs with nothing.
+    // Written under the lock. Hints read without it, too: `relaxed` pairs with nothing.
     adaptive_lock lock_;
     atomic<bool> closed_{false};        // false -> true, once; the store is a release, for is_closed()
     relaxed<std::uint32_t> turn_{0};    // seeds where a select begins; written without the lock, pairs with nothing
-    std::size_t head_ = 0;              // where the oldest value stands
+    std::size_t head_ = 0;              // the place of the oldest value
     relaxed<std::size_t> count_{0};     // values in slots
     relaxed<std::size_t> reserved_{0};  // slots that permits hold
     const std::size_t capacity_;        // 0: rendezvous

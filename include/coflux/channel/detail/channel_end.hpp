@@ -1,4 +1,4 @@
-// What an end of a channel is, and a permit and a look at a value: a hold on something that is given up once.
+// An end of a channel, a permit and a look at a value: holds on something that are given up once.
 #pragma once
 
 #include <concepts>
@@ -34,8 +34,8 @@ private:
 template <typename Role>
 concept copyable_role = requires { typename Role::copyable; };
 
-/// Base of all ends: gives up what it holds when it dies or is assigned to, or before, by release(). What it was moved
-/// from holds nothing.
+/// Base of all ends: gives up what it holds when it dies or is assigned to, or before, by release(). A source of a
+/// move holds nothing.
 ///
 /// Shapes: `Reference` leads to the state: a state_handle or unowned. `Role` says what is held: `release(state)` gives
 /// it up; `empty` says what state() was called on in vain. A copyable_role also has `copied(state)`, for the new
@@ -64,7 +64,7 @@ protected:
         role_.release(*to_);
         to_.reset();
     }
-    /// What was held is given up already.
+    /// Pre: its hold is given up already.
     void drop() noexcept { to_.reset(); }
 
     [[nodiscard]] COFLUX_INLINE bool holds() const noexcept { return static_cast<bool>(to_); }

@@ -1,4 +1,4 @@
-// What waits at a channel: the nodes of its two queues, and how their owners are woken.
+// The waits at a channel: the nodes of its two queues, and how their owners are woken.
 //
 // The page docs/design/channel.md has the protocol: which thread may touch a node when.
 #pragma once
@@ -49,7 +49,7 @@ struct channel_node : channel_link {
 /// True if the case is its select's first: from now on no other case can win. Called with the lock of the node's
 /// channel held.
 [[nodiscard]] bool try_win(channel_node& n) noexcept;
-/// What was served, and won, goes on.
+/// The node was served, and won: its coroutine goes on.
 void wake(channel_node& n) noexcept;
 
 /// First in, first out; guarded by the channel's lock. A circle, so that a node leaves without knowing its queue.

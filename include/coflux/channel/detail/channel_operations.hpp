@@ -71,7 +71,7 @@ public:
     receive_into_operation(channel_base<T>& at, T* into, Context&... context) noexcept
         : receive_operation<T, Node>(at, into, context...),
           into_(into) {}
-    /// As wait_operation::is_unresumed(). What was received is where it was to go.
+    /// As wait_operation::is_unresumed(). A received value is where it was to go.
     ~receive_into_operation() {
         if constexpr (COFLUX_LATE_RESULTS) {
             if (this->outcome != channel_outcome::done) return;
@@ -177,7 +177,7 @@ private:
     wait_progress progress_ = wait_progress::none;
 };
 
-/// What `co_await` and select are given: an operation that has not begun.
+/// The operand of `co_await` and select: an operation that has not begun.
 template <template <typename, typename> class Operation, typename T>
 class [[nodiscard(
     "nothing happens at the channel until this is awaited, and its result says what did: co_await it")]] channel_request

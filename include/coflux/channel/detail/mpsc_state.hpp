@@ -1,4 +1,4 @@
-// What the ends of an mpsc channel share, bounded or not, and how they wait.
+// The common state of the ends of an mpsc channel, bounded or not, and how they wait.
 #pragma once
 
 #include <coroutine>
@@ -44,7 +44,7 @@ public:
     [[nodiscard]] bool bounded() const noexcept { return capacity() != 0; }
     [[nodiscard]] bool closed() const noexcept { return bounded() ? permits_.is_closed() : this->sealed(); }
 
-    /// Any end: no more sends. What has been sent or reserved can still arrive.
+    /// Any end: no more sends. Values that were sent or reserved can still arrive.
     void close() noexcept {
         if (!bounded() || permits_.close()) (void)this->seal();
     }
@@ -135,7 +135,7 @@ private:
     mpsc_state<T>& state_;
 };
 
-// What the ends hold.
+// The parts that the ends hold.
 
 struct mpsc_sending {
     using copyable = void;

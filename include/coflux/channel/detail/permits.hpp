@@ -60,7 +60,7 @@ protected:
         answer_ = from_.try_acquire();
         return answer_ != permits::answer::none || spin();
     }
-    /// What await_suspend returns.
+    /// The result for await_suspend.
     std::coroutine_handle<> wait() {
         kept_ = std::exchange(answer_, permits::answer::none);
         return lazy_wait::wait(p_, from_);

@@ -1,4 +1,4 @@
-// The awaits of the ends of channels whose waiters stand in an atomic, a permit count or a version wait.
+// The awaits of the ends of channels whose waiters are in an atomic, a permit count or a version wait.
 #pragma once
 
 #include <coroutine>

@@ -1,4 +1,4 @@
-// What the ends of spsc and mpsc channels can do.
+// The operations of the ends of spsc and mpsc channels.
 //
 // Their states have, for this: `send_wait` and `receive_wait`, for queue_awaiters.hpp; `try_send(T&)`,
 // `send_reserved(T&)`, `receive_one()`, `receive(max, use)`, `capacity()` and `close()`.
@@ -158,8 +158,8 @@ public:
         return this->state().receive(into.size(), batch_into<T, typename std::span<T>::iterator>(into.begin()));
     }
 
-    /// From now on no sender can send or reserve, and waiting senders are refused. What was sent or reserved before can
-    /// still be received.
+    /// From now on no sender can send or reserve, and waiting senders are refused. Values that were sent or reserved
+    /// before can still be received.
     void close() noexcept { this->state().close(); }
     /// True if no sender can send any more, but by permits that are out; there may be values left.
     [[nodiscard]] bool closed() const noexcept { return !this->holds() || Role::is_closed(this->state()); }

@@ -1,4 +1,4 @@
-// What the ends of a channel share, and what frees it.
+// The common state of the ends of a channel, and its end.
 #pragma once
 
 #include <concepts>
@@ -15,10 +15,10 @@
 
 namespace coflux {
 
-/// What can travel through a queue between coroutines: an object whose move constructor and destructor throw nothing,
-/// so that a value is either here or there, whatever happens. Asked where a queue is made; its ends are complete types
-/// before T is, so that a message may hold one: `struct question { std::string word; coflux::mpsc_sender<question>
-/// answers; };`
+/// A type that can travel through a queue between coroutines: an object whose move constructor and destructor throw
+/// nothing, so that a value is either here or there, whatever happens. Asked where a queue is made; its ends are
+/// complete types before T is, so that a message may hold one: `struct question { std::string word;
+/// coflux::mpsc_sender<question> answers; };`
 template <typename T>
 concept queue_value = std::is_object_v<T> && !std::is_array_v<T> && !std::is_const_v<T> &&
                       std::is_nothrow_move_constructible_v<T> && std::is_nothrow_destructible_v<T>;

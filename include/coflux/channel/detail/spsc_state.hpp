@@ -284,7 +284,7 @@ protected:
     [[nodiscard]] COFLUX_INLINE spsc_state<T>& state() const noexcept { return static_cast<spsc_state<T>&>(words_); }
 };
 
-// What the ends hold.
+// The parts that the ends hold.
 
 struct spsc_sending {
     static constexpr const char* empty = "an spsc sender that was closed or moved from";

@@ -1,4 +1,4 @@
-// What the receivers of the same values wait for: a count of what was published. The part of broadcast and watch that
+// The wait of receivers of the same values: for a count of published values. The part of broadcast and watch that
 // does not know the values.
 #pragma once
 
@@ -63,7 +63,7 @@ protected:
           seen_(seen) {}
 
     [[nodiscard]] COFLUX_INLINE bool is_there() const noexcept { return of_.word() != seen_; }
-    /// What await_suspend returns.
+    /// The result for await_suspend.
     std::coroutine_handle<> wait() { return lazy_wait::wait(p_, of_, seen_); }
 
 private:

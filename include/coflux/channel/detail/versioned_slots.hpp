@@ -91,7 +91,7 @@ protected:
         wake_all(all);
         if (dead) dispose(old);
     }
-    /// For the state's destructor.
+    /// The state's destructor calls it.
     void destroy(slot* n) noexcept {
         if (n == nullptr) return;
         n->value().~T();

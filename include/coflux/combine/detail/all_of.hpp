@@ -1,4 +1,4 @@
-// What when_all and when_all_outcomes await: all of a tuple or of a range.
+// The awaits of when_all and when_all_outcomes: all of a tuple or of a range.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@ namespace coflux::detail {
 /// `Results` says what is made of the children that have ended:
 ///   name                     of the combinator, for messages
 ///   takes_stops              whether a stopped child is a result like another, and an error, too
-///   in_tuple<T>, in_range<T> what stands in the result for a child that gives T; void in_range: nothing is returned
+///   in_tuple<T>, in_range<T> the part of the result for a child that gives T; void in_range: nothing is returned
 ///   take<T, R>(frame)        consumes the frame of a child that gives T into an R, one of the two above; or gives what
 ///                            does so when it becomes one
 template <typename Results, typename... Handles>

@@ -58,8 +58,8 @@ public:
     void watch() noexcept;
     /// Requests a stop of those that run.
     void stop_all() noexcept;
-    /// The consumer does without the rest. What runs is stopped, and stays with its scope; the errors of what has ended
-    /// go to the scope of `here`. The end of the set, once no child runs.
+    /// The consumer does without the rest. Children that run are stopped, and stay with their scope; errors of the
+    /// others go to the scope of `here`. The end of the set, once no child runs.
     /// Errors: a root, or a child that borrows, is a checked error while it runs.
     void abandon(environment& here) noexcept;
 
@@ -118,7 +118,7 @@ protected:
 
 private:
     friend class completion_set;
-    /// What the wait is queued in.
+    /// The queue of the wait.
     struct place {
         completion_set& of;
         void push_back(completion_wait& w) noexcept;
@@ -151,7 +151,7 @@ struct stops_consumer<true> {
     using may_stop_its_awaiter = void;
 };
 
-/// What next() and next_outcome() await.
+/// The await of next() and next_outcome().
 template <typename T, bool Stops>
 class [[nodiscard]] completion_awaiter : public completion_wait, public stops_consumer<Stops> {
     using given = std::conditional_t<Stops, T, outcome<T>>;

@@ -16,7 +16,7 @@
 
 namespace coflux::detail {
 
-/// For what does not outlive the step in which a range gives it.
+/// Keeps an operand that does not outlive the step in which a range gives it.
 template <typename A>
 fork<await_result<A>, wrapping_executor> wrapped_value(environment&, A awaited) {
     co_return co_await std::move(awaited);
@@ -55,7 +55,7 @@ handles_of<Range> handles_in(promise_base& p, const char* operation, Range& rang
     return handles;
 }
 
-/// What stands for void where there must be an object.
+/// Replaces void where there must be an object.
 template <typename T>
 using element_for = std::conditional_t<std::is_void_v<T>, std::monostate, T>;
 

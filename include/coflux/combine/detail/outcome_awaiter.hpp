@@ -48,7 +48,7 @@ private:
     Inner inner_;
 };
 
-/// What the operations of combinators have in common: each is awaited once, as it is or by as_outcome().
+/// The common part of the operations of combinators: each is awaited once, as it is or by as_outcome().
 template <typename Operation>
 struct with_outcome {
     using single_use = void;

@@ -27,7 +27,7 @@ struct some_node : waiter {
     std::size_t ranked = 0;          ///< in the node of rank r: which child was the r-th to end with a value
 };
 
-/// What an error does: it decides like a value, or waits for a value until there can be none.
+/// The effect of an error: it decides like a value, or waits for a value until there can be none.
 enum class some_errors { decide, wait };
 
 /// Whether a child, which ended with a value, says by it that its time was up.

@@ -1,4 +1,4 @@
-// What when_any, race, first_success and when_n await: some of a tuple or of a range.
+// The awaits of when_any, race, first_success and when_n: some of a tuple or of a range.
 #pragma once
 
 #include <array>
@@ -43,7 +43,7 @@ public:
         return Choice::template of_tuple<typename Handles::value_type...>(*this);
     }
 
-    // For the choices: all that they need of it.
+    // The choices need this alone.
     using some_awaiter::ranked;
     using some_awaiter::taken;
 
@@ -72,7 +72,7 @@ public:
         return Choice::template of_range<T>(*this);
     }
 
-    // For the choices: all that they need of it.
+    // The choices need this alone.
     using some_awaiter::ranked;
     using some_awaiter::taken;
     using some_awaiter::wanted;

@@ -22,7 +22,7 @@ protected:
         if (made_) call_.~call();
     }
 
-    /// What await_ready returns; `is_there`: no call is made.
+    /// The result for await_ready; `is_there`: no call is made.
     [[nodiscard]] COFLUX_INLINE bool ready_if(bool is_there) noexcept {
         if (!is_there) return false;
         if (goes_on()) [[likely]]
@@ -30,7 +30,7 @@ protected:
         lets_others_run_ = true;
         return false;
     }
-    /// What await_suspend returns. Errors: what `make` throws, as it makes the call.
+    /// The result for await_suspend. Errors: what `make` throws, as it makes the call.
     template <typename P, typename Make>
     std::coroutine_handle<> begin(std::coroutine_handle<P> h, Make make) {
         if (lets_others_run_) [[unlikely]] {

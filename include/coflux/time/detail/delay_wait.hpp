@@ -1,4 +1,4 @@
-// What a delay_queue is but for the type of its values, and the wait for them.
+// A delay_queue but for the type of its values, and the wait for them.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,7 @@ protected:
 
     /// A place that is free; nullptr if there is none.
     [[nodiscard]] delay_item* take_free() noexcept;
-    /// What is left at the end.
+    /// The values that are left at the end.
     [[nodiscard]] delay_item* take_left() noexcept;
     /// `n` has a value: puts it in. Returns the value's number; 0 if the queue is closed.
     [[nodiscard]] std::uint64_t put_in(delay_item& n, steady_time when) noexcept;

@@ -25,8 +25,8 @@ public:
     /// Errors: std::bad_alloc, std::system_error as sleep_for(); then nothing has happened.
     [[nodiscard]] static time_limit* arm(environment& target, clock_tick deadline, const executor_entry* executor);
 
-    /// What was limited has ended; `awaiting` is suspended, and is resumed by the code that made it end, unless the
-    /// verdict is `acting`.
+    /// The limited operation has ended; `awaiting` is suspended, and is resumed by the code that made it end, unless
+    /// the verdict is `acting`.
     /// Threads: any, once.
     [[nodiscard]] verdict over(promise_base& awaiting) noexcept;
     /// Ends the limit for a caller that cannot be suspended: waits until the limit is done with the target; then it is

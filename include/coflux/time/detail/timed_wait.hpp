@@ -22,7 +22,7 @@ namespace coflux::detail {
 class timed_wait;
 class timed_wait_list;
 
-/// What a primitive with an alarm does for a waiter. Both are called under the list's lock.
+/// The steps of a primitive with an alarm for a waiter. Both are called under the list's lock.
 struct timed_kind {
     /// Does what `w` waits for, if that can be done at `now`.
     bool (*serve)(timed_wait_list& of, timed_wait& w, clock_tick now) noexcept;
@@ -106,7 +106,7 @@ protected:
         return false;
     }
 
-    // What wait_kind of a timed_wait calls.
+    // The wait_kind of a timed_wait calls these.
     static bool claim(wait_operation& w) noexcept;
     static void stop(wait_operation& w) noexcept;
 

@@ -23,7 +23,7 @@ class timer_watch;
 enum class wait_attempt : std::uint8_t;
 class wait_operation;
 
-/// What a kind of timer does, and what a message says of it.
+/// The steps of a kind of timer, and its name in messages.
 struct timer_kind {
     /// The time of `t` has come, and it was not taken. On the thread that looks at its queue; resumes no coroutine in
     /// place. The timer may be gone afterwards.
@@ -160,7 +160,8 @@ public:
         (void)arm(t, deadline, []() noexcept { return false; });
     }
 
-    // Of the owner: limits that it has not armed yet. What ends before costs no reading of the clock, and no lock.
+    // The owner's limits that it has not armed yet. An operation that ends before costs no reading of the clock, and no
+    // lock.
     /// True for coroutines that go on on the owner's thread alone. Those of a strand on it may go on anywhere.
     [[nodiscard]] bool defers_for(const executor_entry* e) const noexcept {
         return defers_for_ != nullptr && identity_of(e) == defers_for_;
@@ -209,7 +210,7 @@ public:
         wheel_.expire(timing_wheel::never);
         while (auto* const t = static_cast<timer*>(wheel_.take())) f(static_cast<const timer&>(*t));
     }
-    /// What is armed is another process's: this is the copy that fork() made of its queue, and ends.
+    /// The armed timers are another process's: this is the copy that fork() made of its queue, and ends.
     void abandon() noexcept { wheel_.abandon(); }
     /// As if it were made anew.
     /// Pre: nothing to look at.
@@ -224,7 +225,7 @@ public:
     COFLUX_INLINE void notify_watch() noexcept {
         if (watch_ != nullptr && next_deadline() != timing_wheel::never) notify_watch_aside();
     }
-    /// Notifies the watch as notify_watch() does, if something else is queued at the owner, or stands below on its
+    /// Notifies the watch as notify_watch() does, if something else is queued at the owner, or is below on its
     /// stack.
     COFLUX_INLINE void notify_watch_if_busy() noexcept {
         if (watch_ != nullptr) notify_watch_if_busy_aside();
@@ -235,7 +236,7 @@ public:
     void prepare_park() noexcept { owner_sleeps_.store(true, memory_order_relaxed); }  // at worst a look for nothing
     // [timer_queue.end_park]
     void end_park() noexcept { owner_sleeps_.store(false, memory_order_seq_cst); }  // before notify_watch()
-    /// For the watch: not before this is there anything that the owner should have handed out.
+    /// The first moment at which the owner should have handed something out: the watch asks.
     [[nodiscard]] clock_tick watched_deadline() const noexcept {
         // seq_cst, both: after the watch said when it looks again, and before it does; pairs with end_park() and arm().
         // [timer_queue.watched_deadline.sleeps]

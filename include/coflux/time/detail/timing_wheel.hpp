@@ -36,7 +36,7 @@ public:
 
     /// True from insert until the timer is cancelled or handed out.
     [[nodiscard]] bool armed() const noexcept { return next != nullptr; }
-    /// What the last insert said.
+    /// The deadline that the last insert gave.
     /// Pre: there was one.
     [[nodiscard]] std::uint64_t deadline() const noexcept { return deadline_; }
 
@@ -46,8 +46,8 @@ private:
     std::uint64_t deadline_ = 0;
 };
 
-/// What timing_wheel::advance calls for each timer. It may do with the wheel and its timers what it likes, but end the
-/// wheel.
+/// The function that timing_wheel::advance calls for each timer. It may do with the wheel and its timers what it likes,
+/// but end the wheel.
 template <typename F>
 concept timer_callback = std::is_nothrow_invocable_v<F&, timer_node&>;
 
@@ -76,7 +76,7 @@ public:
         now_ = now;
     }
 
-    /// What is armed is another process's: this is the copy that fork() made of its wheel, and ends.
+    /// The armed timers are another process's: this is the copy that fork() made of its wheel, and ends.
     void abandon() noexcept { rows_ = 0; }
 
     /// The latest tick that advance or expire was given.
