@@ -6,15 +6,15 @@
 
 namespace coflux {
 
-/// What of the system a process does its I/O with.
+/// The interface of the system that a process does its I/O with.
 enum class io_backend : std::uint8_t {
     epoll,  ///< the system says when a descriptor is ready, and the call is made then
     uring   ///< io_uring: the system makes the call, and says what it gave
 };
 
-/// What io_backend_in_use() says.
+/// The answer of io_backend_in_use().
 struct io_backend_report {
-    /// What is used.
+    /// The one in use.
     io_backend backend = io_backend::epoll;
     /// The flags of the set-up of an io_uring on a thread of its own; "none" where it has none, empty with epoll.
     std::string flags;

@@ -22,7 +22,7 @@
 
 namespace coflux {
 
-/// What read_line() and read_until() throw where the first bytes have no delimiter, and read_to_end() where there are
+/// Thrown by read_line() and read_until() where the first bytes have no delimiter, and by read_to_end() where there are
 /// more bytes. They are kept, by the reader or in the container.
 class limit_exceeded : public std::runtime_error {
 public:
@@ -65,7 +65,7 @@ struct line_options {
 /// without effect, and of a line for which the buffer cannot grow, whose bytes stay. A reader that dies, or is used,
 /// while an operation of it waits is a checked error.
 /// Stops: all its operations are stop points where the source waits. A stop loses nothing: the reader keeps what was
-/// read, and the next call goes on from there. What an operation has given is taken out: where it does not win in a
+/// read, and the next call goes on from there. The result of an operation is taken out: where it does not win in a
 /// when_any() or select() although it completes, that is lost with its value, unless it was a peek.
 /// Threads: those of the source; one at a time.
 /// Costs: one block of `size` bytes, from the first to the last. It is replaced by one that is twice as large where a
@@ -149,7 +149,7 @@ public:
     /// All of `into`.
     /// Errors: end_of_stream, with the count, where the stream ends before.
     /// Stops: also after a stop, an error or an end nothing is lost. Where `into` is no larger than the buffer, the
-    /// reader has all bytes. Of a larger one the first taken() bytes stand in `into`: go on with
+    /// reader has all bytes. A larger one has the first taken() bytes: go on with
     /// `into.subspan(in.taken())`.
     [[nodiscard]] call<void> read_exactly(environment& here, std::span<std::byte> into) {
         taken_ = 0;  // also where a stop comes before the call has begun
@@ -197,7 +197,7 @@ public:
         COFLUX_VERIFY(count <= block_.count(), "consume() of %zu bytes where %zu are buffered", count, block_.count());
         block_.take(count);
     }
-    /// What was read and not given out yet.
+    /// The bytes that were read and not given out yet.
     [[nodiscard]] std::span<const std::byte> buffered() const noexcept { return block_.bytes(); }
     /// True if read_line() would not wait: for a server that flushes its answers when no further question is there.
     /// (That buffered() is not empty does not say so: it may be a part of a line.)

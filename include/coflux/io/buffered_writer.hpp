@@ -110,7 +110,7 @@ public:
         return send_all(here);
     }
 
-    /// What was written and not sent.
+    /// The bytes that were written and not sent.
     [[nodiscard]] std::span<const std::byte> unflushed() const noexcept { return block_.bytes(); }
     /// How many bytes of the last write_all() the writer has taken.
     [[nodiscard]] std::size_t taken() const noexcept { return taken_; }

@@ -58,8 +58,8 @@ public:
 
     /// Some bytes, as soon as there are some.
     /// Returns: how many, 0 at the end of the stream, or where `into` has no room.
-    /// Stops: a stop point where it waits; loses nothing. What was read as a case of when_any() or select() that loses
-    /// is dropped, as each value of a losing case; wait_readable() as a case loses nothing.
+    /// Stops: a stop point where it waits; loses nothing. A read that is a losing case of when_any() or select()
+    /// is dropped, as each value of one; wait_readable() as a case loses nothing.
     /// Lifetime: `into` is used until the await ends.
     [[nodiscard("nothing is read until this is awaited: co_await it")]] detail::read_some_request
     read_some(std::span<std::byte> into) noexcept {
@@ -92,7 +92,7 @@ public:
     /// Reads no more. Where a writer of the same stream is left, its peer is not told.
     void close() noexcept { from_.close_way(detail::direction::in, "is closed"); }
     [[nodiscard]] bool is_open() const noexcept { return from_.is_open(); }
-    /// Of the system; -1 if it is closed. It stays the reader's own.
+    /// The system's number; -1 if it is closed. It stays the reader's own.
     [[nodiscard]] int native_handle() const noexcept { return from_.number(); }
 
 protected:
@@ -110,7 +110,7 @@ private:
 ///
 /// Shapes: owns its direction; movable, also while an operation waits, which stays with the descriptor. One coroutine
 /// at a time writes.
-/// Errors: as byte_reader. What is written to a peer that is gone is std::errc::broken_pipe, or
+/// Errors: as byte_reader. A write to a peer that is gone is std::errc::broken_pipe, or
 /// std::errc::connection_reset, and never SIGPIPE.
 /// Threads: of any executor, as tcp_stream.
 class byte_writer {
@@ -163,17 +163,17 @@ public:
     [[nodiscard("what was not taken is not written")]] io_result<std::size_t>
     try_write_some(std::span<const std::byte> from) noexcept;
 
-    /// Cuts the connection, at once and for both sides, and leaves it open: for what has begun to write and cannot end
-    /// it. What was not sent is dropped. Later writes fail with std::errc::broken_pipe; a read that waits ends. The
-    /// peer of a TCP connection sees an error, that of a local socket an end, and that of a pipe an end once this is
-    /// closed. Nothing happens to one that is closed.
+    /// Cuts the connection, at once and for both sides, and leaves it open: a writer that cannot end what it has begun
+    /// calls it. Bytes that were not sent are dropped. Later writes fail with std::errc::broken_pipe; a read that waits
+    /// ends. The peer of a TCP connection sees an error, that of a local socket an end, and that of a pipe an end once
+    /// this is closed. Nothing happens to one that is closed.
     void abort() noexcept;
 
-    /// Writes no more. What was written is still sent, and then the peer is told that no more comes, also where a
-    /// reader of the same stream is left.
+    /// Writes no more. Bytes that were written are still sent, and then the peer is told that no more comes, also where
+    /// a reader of the same stream is left.
     void close() noexcept { end("is closed"); }
     [[nodiscard]] bool is_open() const noexcept { return to_.is_open(); }
-    /// Of the system; -1 if it is closed. It stays the writer's own.
+    /// The system's number; -1 if it is closed. It stays the writer's own.
     [[nodiscard]] int native_handle() const noexcept { return to_.number(); }
 
 protected:
@@ -204,7 +204,7 @@ public:
     byte_stream() noexcept = default;
     byte_stream(byte_stream&&) noexcept = default;
     byte_stream& operator=(byte_stream&&) noexcept = default;
-    /// Closes it. What was written is still sent.
+    /// Closes it. Bytes that were written are still sent.
     ~byte_stream() { from_.close_way(detail::direction::in, "dies"); }
 
     /// Its two directions, for two coroutines that may be on two executors; it is closed then itself.
@@ -220,14 +220,14 @@ public:
     /// Tells the peer that no more comes; reading goes on.
     /// Errors: std::system_error; std::errc::not_connected once the peer has reset the connection.
     void shutdown_send();
-    /// Closes it. What was written is still sent.
+    /// Closes it. Bytes that were written are still sent.
     void close() noexcept;
 
     [[nodiscard]] bool is_open() const noexcept { return byte_reader::is_open(); }
     /// Errors: std::system_error.
     [[nodiscard]] endpoint local_endpoint() const;
     [[nodiscard]] const endpoint& peer_endpoint() const noexcept { return from_.peer(); }
-    /// Of the system; -1 if it is closed. It stays the stream's own.
+    /// The system's number; -1 if it is closed. It stays the stream's own.
     [[nodiscard]] int native_handle() const noexcept { return byte_reader::native_handle(); }
 
 protected:

@@ -41,7 +41,8 @@ struct connect_options {
     std::size_t first_family_count = 1;
     /// Which addresses are asked for.
     address_family family = address_family::any;
-    /// Of each attempt of connect_to(). A source address has one family: attempts of the other fail, so ask for one.
+    /// The options of each attempt of connect_to(). A source address has one family: attempts of the other fail, so ask
+    /// for one.
     tcp_options tcp{};
 };
 
@@ -52,7 +53,7 @@ struct failed_attempt {
     std::string text;      ///< what went wrong
 };
 
-/// What connect_to() throws where no address could be connected to. Its text has all of them with their errors; its
+/// The error of connect_to() where no address could be connected to. Its text has all of them with their errors; its
 /// code is that of the first.
 class connect_error : public std::system_error {
 public:
@@ -70,7 +71,7 @@ private:
 
 namespace detail {
 
-/// What a connecting function gives: it is awaited, with an endpoint, in an environment.
+/// The result of a connecting function: it is awaited, with an endpoint, in an environment.
 template <typename Connect>
 using connection_of = await_result<std::invoke_result_t<Connect&, environment&, const endpoint&>>;
 

@@ -129,7 +129,7 @@ concept copied =
 /// Errors: those of both; std::bad_alloc.
 /// Stops: a stop point where one of the two waits. From a buffered_reader to a byte_sink it loses nothing, and neither
 /// does an error: what was not sent stays there. Else both lose what was read and not sent, at most the buffer, or 64
-/// KiB between tcp_streams: `read - written` of the count. Of that a whole_sink has sent nothing, some or all, and a
+/// KiB between tcp_streams: `read - written` of the count. A whole_sink has sent nothing, some or all of that, and a
 /// tls_stream may send more of it with its next operation: what is copied there afterwards comes behind a gap.
 /// Costs: a frame, and a block of the buffer's size from the memory resource of the caller; none for a buffered_reader.
 /// Between tcp_streams, once the system moves the bytes, one more frame and two descriptors.

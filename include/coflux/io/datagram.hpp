@@ -95,7 +95,7 @@ public:
     [[nodiscard]] bool is_open() const noexcept { return socket_.is_open(); }
     /// Errors: std::system_error.
     [[nodiscard]] endpoint local_endpoint() const;
-    /// Of the system; -1 if it is closed. It stays the socket's own.
+    /// The system's number; -1 if it is closed. It stays the socket's own.
     [[nodiscard]] int native_handle() const noexcept { return socket_.number(); }
 
 protected:

@@ -8,7 +8,7 @@
 
 namespace coflux {
 
-/// What has been received: one message.
+/// One message that was received.
 struct datagram {
     std::size_t size = 0;   ///< its bytes, as far as there was room
     std::size_t whole = 0;  ///< how many were sent

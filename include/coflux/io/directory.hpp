@@ -22,12 +22,12 @@ struct directory_options {
 ///         for (const directory_entry& e : batch) use(e.name, e.type);
 ///
 /// Shapes: owns its descriptor; movable, also while next() waits, which stays with the directory. One coroutine at a
-/// time asks for entries. The order is that of the file system. `.` and `..` are left out. What is made, renamed or
-/// removed meanwhile may come or not; what stays comes once.
+/// time asks for entries. The order is that of the file system. `.` and `..` are left out. Entries that are made,
+/// renamed or removed meanwhile may come or not; those that stay come once.
 /// Resumes: on the coroutine's own executor.
-/// Errors: std::system_error with the operation and the path in its text, unless as_result() asks for a value. Of the
-/// pool, also with as_result(): as blocking_pool::run. An operation of a directory that is closed or was moved from,
-/// one that waits when the directory dies, and a next() while another operation waits are
+/// Errors: std::system_error with the operation and the path in its text, unless as_result() asks for a value. Errors
+/// of the pool, also with as_result(): as blocking_pool::run. An operation of a directory that is closed or was moved
+/// from, one that waits when the directory dies, and a next() while another operation waits are
 /// checked errors.
 /// Stops: as file: a stop point until a thread of the pool has begun it; loses nothing. A call of the system is short,
 /// so a stop comes between two batches.
@@ -87,7 +87,7 @@ public:
     /// As it was opened.
     /// Errors: a checked error if it is not open.
     [[nodiscard]] const std::string& path() const noexcept { return opened_.get().path; }
-    /// Of the system; -1 if it is closed. It stays the directory's own.
+    /// The system's number; -1 if it is closed. It stays the directory's own.
     [[nodiscard]] int native_handle() const noexcept { return is_open() ? opened_.state()->number : -1; }
 
 private:

@@ -31,8 +31,8 @@ struct file_options {
 
 /// An open file: bytes at offsets.
 ///
-/// What the page cache has is read at once, without a suspension. What would wait for the drive is done by a thread of
-/// a blocking pool, while the coroutine waits.
+/// Reads of what the page cache has are done at once, without a suspension. A thread of a blocking pool does what would
+/// wait for the drive, while the coroutine waits.
 ///
 /// Shapes: owns its descriptor; movable, also while an operation waits, which stays with the file. Any number of
 /// coroutines may read and write at the same time; no offset is shared. For regular files and drives: a directory
@@ -44,7 +44,7 @@ struct file_options {
 /// operation of a file that is closed or was moved from, and one that waits when the file dies, are checked errors.
 /// Stops: each operation is a stop point until a thread of the pool has begun it: then it has not been done, and
 /// nothing is lost. One that has begun is waited for, and counts: the coroutine goes on with what it gave, and stops at
-/// its next stop point. What can be done at once is done, and is no stop point.
+/// its next stop point. An operation that can be done at once is done, and is no stop point.
 /// Threads: of any executor. In a simulation, files are read and written at once, on the thread of the simulation, or
 /// are those of a testing::sim_disk.
 /// Costs: no allocation but in open() and for errors. A read of cached bytes is one system call. Reads and writes of
@@ -134,7 +134,7 @@ public:
     /// As it was opened.
     /// Errors: a checked error if it is not open.
     [[nodiscard]] const std::string& path() const noexcept { return file_.get().path; }
-    /// Of the system; -1 if it is closed. It stays the file's own.
+    /// The system's number; -1 if it is closed. It stays the file's own.
     [[nodiscard]] int native_handle() const noexcept { return is_open() ? file_.state()->number : -1; }
 
 private:

@@ -14,9 +14,9 @@ namespace coflux {
 /// where it begins to wait.
 ///
 /// Shapes: an operation of I/O that waits for a descriptor, in the expression that makes it; as_result() of one, too:
-/// the limit stands outside. Those of files are limited as everything else, with a frame: what goes to a thread that
+/// the limit is outside. Those of files are limited as everything else, with a frame: what goes to a thread that
 /// may block does not begin with a limit that is not positive.
-/// Returns: limited of what the operation gives: timed_out() if time was up. What was tried before that counts. If `d`
+/// Returns: limited of what the operation gives: timed_out() if time was up. An attempt before that counts. If `d`
 /// is not positive, the operation is tried once. On an executor of one thread that has other work at that moment the
 /// time is counted from when this lets the thread look again, or up to 1 ms later.
 /// Errors: those of the operation, and as sleep_for() where it waits.

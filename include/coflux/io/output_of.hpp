@@ -22,7 +22,7 @@ struct output_options {
     blocking_pool* pool = nullptr;           ///< whose threads start it; nullptr: blocking_pool::shared()
 };
 
-/// What a program left.
+/// The output and the end of a program.
 struct process_output {
     exit_status status;
     std::string output;

@@ -27,7 +27,7 @@ public:
 
     void close() noexcept;
     [[nodiscard]] bool is_open() const noexcept { return number_ >= 0; }
-    /// Of the system; -1 if there is none. It stays the owner's.
+    /// The system's number; -1 if there is none. It stays the owner's.
     [[nodiscard]] int native_handle() const noexcept { return number_; }
     /// Gives it to the caller, who closes it.
     [[nodiscard("the descriptor is the caller's from now on")]] int release() noexcept {
@@ -38,7 +38,7 @@ private:
     int number_ = -1;
 };
 
-/// What unix_stream::receive_descriptors() has received.
+/// The result of unix_stream::receive_descriptors().
 struct bytes_and_descriptors {
     std::size_t bytes = 0;        ///< 0: the end of the stream
     std::size_t descriptors = 0;  ///< how many came with them

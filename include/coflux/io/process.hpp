@@ -30,7 +30,7 @@ public:
 
     /// It returned, or called exit().
     [[nodiscard]] bool has_exited() const noexcept { return !is_signal_; }
-    /// What it returned, 0 to 255; -1 if a signal ended it.
+    /// Its exit status, 0 to 255; -1 if a signal ended it.
     [[nodiscard]] int code() const noexcept { return is_signal_ ? -1 : number_; }
     /// The signal that ended it; 0 if it returned.
     [[nodiscard]] int signal() const noexcept { return is_signal_ ? number_ : 0; }
@@ -68,11 +68,11 @@ private:
     std::vector<std::string> words_;
 };
 
-/// What a child has as its standard input, output or error.
+/// The standard input, output or error of a child.
 class standard_stream {
 public:
-    /// What this process has; nothing where it has closed its own. What stands in the place of one that is closed, and
-    /// is closed on exec, as all that Coflux opens, is not inherited.
+    /// That of this process; nothing where it has closed its own. A descriptor in the place of a closed one that is
+    /// closed on exec, as all that Coflux opens, is not inherited.
     [[nodiscard]] static standard_stream inherit() noexcept { return standard_stream(kind::inherit, -1); }
     /// Nothing to read; what is written is dropped.
     [[nodiscard]] static standard_stream null() noexcept { return standard_stream(kind::null, -1); }
@@ -92,7 +92,7 @@ private:
     int number_;
 };
 
-/// What becomes of a child whose `process` dies before it has ended.
+/// The fate of a child whose `process` dies before it has ended.
 enum class when_dropped : unsigned char {
     kill,  ///< it is ended by SIGKILL: a child is owned, as a fork is
     leave  ///< it runs on by itself

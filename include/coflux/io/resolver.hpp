@@ -20,7 +20,7 @@
 
 namespace coflux {
 
-/// What the errors of a resolver say: `if (e.code() == coflux::resolver_errc::not_found)`.
+/// The errors of a resolver: `if (e.code() == coflux::resolver_errc::not_found)`.
 enum class resolver_errc {
     not_found = 1,  ///< the resolver says: there is no such host, or it has no address of that family
     try_again = 2,  ///< a name server did not answer; it may later
@@ -38,7 +38,7 @@ struct resolver_options {
     /// Where they run; nullptr: on blocking_pool::shared(). Another one outlives the resolver, and its end waits for
     /// lookups that a stop has left.
     blocking_pool* pool = nullptr;
-    /// What is called in place of getaddrinfo(3), on a thread that may block: for tests, and for names of one's own. It
+    /// A function in place of getaddrinfo(3), on a thread that may block: for tests, and for names of one's own. It
     /// gives endpoints, whose ports are set later, or throws. It may be called by several threads at once, and run on
     /// when the resolver is gone: what it captures must last as long.
     std::function<std::vector<endpoint>(const std::string& host, address_family family)> look_up = {};

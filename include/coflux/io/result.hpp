@@ -50,7 +50,7 @@ public:
     [[nodiscard]] const T& operator*() const noexcept { return *value_; }
     [[nodiscard]] T* operator->() noexcept { return &*value_; }
     [[nodiscard]] const T* operator->() const noexcept { return &*value_; }
-    /// What went wrong; none where it has a value.
+    /// The error; none where it has a value.
     [[nodiscard]] const std::error_code& error() const noexcept { return error_; }
 
 private:
@@ -80,7 +80,7 @@ private:
     std::error_code error_;
 };
 
-/// What a limit over as_result() gives: an io_result in which a time that was up is one of the errors,
+/// The result of a limit over as_result(): an io_result in which a time that was up is one of the errors,
 /// std::errc::timed_out. The system reports that error, too; timed_out() is true for the limit alone.
 template <typename T>
 class [[nodiscard]] limited<io_result<T>> : public io_result<T> {
@@ -131,7 +131,7 @@ private:
     std::error_code refused_;  // the system could not let it wait
 };
 
-/// What an operation of I/O returns.
+/// The type that an operation of I/O returns.
 template <typename Operation, typename... Args>
 class io_request : public request<Operation, Args...> {
 public:
@@ -286,7 +286,7 @@ private:
 /// system error.
 ///
 /// Shapes: an operation of I/O, in the expression that makes it; a call, a fork or task (moved), a combinator, or any
-/// other awaitable that gives a value or nothing. A limit stands outside: timeout(as_result(x), d).
+/// other awaitable that gives a value or nothing. A limit is outside: timeout(as_result(x), d).
 /// Returns: io_result of what is awaited, or the error_code of the std::system_error that it throws: for an operation
 /// of I/O also of a system that cannot let it wait, which has no descriptor for an event source, or no thread for a
 /// blocking pool, say. A class that is derived from std::system_error gives its code alone.

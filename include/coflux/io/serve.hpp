@@ -12,7 +12,7 @@
 
 namespace coflux {
 
-/// What connections come from: `co_await listener.accept()` gives the next one, which can be moved. A stop ends the
+/// A source of connections: `co_await listener.accept()` gives the next one, which can be moved. A stop ends the
 /// wait and loses no connection; an error is a std::system_error. If it has close(), that is noexcept. If it has
 /// try_accept(), that gives a std::optional of the connection, without one where accept() would wait.
 template <typename L>
@@ -80,7 +80,7 @@ consteval void check_serve() {
 /// ends (serve_options::most_delays). Any other error of accept() ends it at once: it drains, and throws the error. So
 /// does what on_error throws. std::bad_alloc at the
 /// beginning: nothing was accepted.
-/// Stops: the connections that stand in the backlog are accepted (serve_options::backlog), and then the listener is
+/// Stops: the connections in the backlog are accepted (serve_options::backlog), and then the listener is
 /// closed; what was accepted is served. Handlers may go on for serve_options::drain, and see it by their drain_token;
 /// then they are stopped, and joined. The report is given nevertheless: the awaiting coroutine is stopped at its next
 /// stop point. A deadline of the environment acts in the same way. A stop that comes before serve() has begun stops the

@@ -20,7 +20,7 @@
 
 namespace coflux {
 
-/// What is called with the error of a handler: nothing, a function, a lambda without captures, or a reference to any
+/// Called with the error of a handler: nothing, a function, a lambda without captures, or a reference to any
 /// other object with a name: `auto log = [&](const std::exception_ptr& e) { … }; options.on_error = log;`
 ///
 /// Lifetime: an object outlives the server.
@@ -61,7 +61,7 @@ private:
     void (*thunk_)(void*, const std::exception_ptr&) = nullptr;
 };
 
-/// The end of the connections that stand in the backlog when a server is stopped. Their clients take them for made, and
+/// The end of the connections in the backlog when a server is stopped. Their clients take them for made, and
 /// may have sent a request.
 enum class backlog_end : unsigned char {
     drain,  ///< they are accepted and served
@@ -93,12 +93,12 @@ struct serve_options {
     /// After 16 errors of single connections in a row, as those of a firewall or of a network that is down, the next
     /// accept() waits in the same way. So many such waits in a row, and the next error ends the server.
     std::size_t most_delays = 64;
-    /// Called with each error of a handler, on the thread where it ended; on a thread pool on several at once. What it
-    /// throws ends the server: that drains, and serve() throws it. What it throws then is in other_errors().
+    /// Called with each error of a handler, on the thread where it ended; on a thread pool on several at once. Its
+    /// exception ends the server: that drains, and serve() throws it. Later ones are in other_errors().
     serve_error_callback on_error{};
 };
 
-/// What a server has done: `accepted` is `served + failed + cut`. Connections that were cut in the backlog are not
+/// The account of a server: `accepted` is `served + failed + cut`. Connections that were cut in the backlog are not
 /// counted.
 struct serve_report {
     std::uint64_t accepted = 0;      ///< connections that were given to a handler
@@ -136,7 +136,7 @@ class drain_token {
 public:
     explicit drain_token(manual_reset_event& draining) noexcept : draining_(&draining) {}
 
-    /// True once the server accepts no more. What has begun may end within serve_options::drain.
+    /// True once the server accepts no more. Requests that have begun may end within serve_options::drain.
     [[nodiscard]] bool is_draining() const noexcept { return draining_->is_set(); }
 
     /// `do { … one request … } while (co_await server.idle(here, peer));`: waits where the connection is idle, until a

@@ -111,7 +111,7 @@ public:
     [[nodiscard("nothing is accepted until this is awaited: co_await it")]] detail::accept_request accept() noexcept {
         return detail::accept_request(socket_);
     }
-    /// The next connection that stands in the backlog, without a wait; nullopt if there is none.
+    /// The next connection from the backlog, without a wait; nullopt if there is none.
     /// Errors: as accept().
     /// Stops: no stop point.
     /// Costs: a call of the system.

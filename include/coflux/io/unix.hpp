@@ -72,8 +72,8 @@ public:
     /// Some bytes, as soon as there are some, and the descriptors that came with them, which are not inherited by
     /// programs that the process starts. Only this operation receives descriptors: read_some() of the bytes that they
     /// came with closes them.
-    /// Returns: how many of both. What one call of send_descriptors() has sent comes by one call, if it has room for
-    /// all.
+    /// Returns: how many of both. All that one call of send_descriptors() has sent comes by one call, if it has room
+    /// for all.
     /// Errors: std::errc::message_size if more came than `descriptors` has room for, and
     /// std::errc::too_many_files_open if the process has none left. Then those that came are closed, the bytes are in
     /// `into`, and how many they are is not told: such a connection is at its end.
@@ -101,7 +101,7 @@ struct unix_options {
     int backlog = 1024;
     /// The file is removed when the socket is closed, if it still is that of this socket.
     bool unlink = true;
-    /// A socket that stands at the path is removed first, if none listens there: one of a process that was killed. Two
+    /// A socket at the path is removed first, if none listens there: one of a process that was killed. Two
     /// processes that do so at the same time may both believe that they listen. The question is a connection: a server
     /// that listens there accepts it, and finds it ended.
     bool replace_stale = false;
@@ -128,7 +128,7 @@ public:
     accept() noexcept {
         return detail::unix_accept_request(socket_);
     }
-    /// The next connection that stands in the backlog, without a wait; nullopt if there is none.
+    /// The next connection from the backlog, without a wait; nullopt if there is none.
     /// Errors, Pre: as tcp_listener::try_accept().
     [[nodiscard]] std::optional<unix_stream> try_accept();
 

@@ -12,7 +12,7 @@ namespace coflux {
 
 /// Messages over a local socket: none is lost, and they come in order.
 ///
-/// What a path becomes, and what abstract names are: see unix_listener.
+/// Paths and abstract names: see unix_listener.
 /// Shapes: as datagram_socket; owns its file, too.
 /// Errors: as datagram_socket. A receiver without room: send(), of a socket that is connected, waits for room.
 /// send_to() does not, as the system would not tell when there is some: std::errc::resource_unavailable_try_again. So

@@ -14,7 +14,7 @@ namespace coflux {
 
 namespace detail {
 
-/// For a message's header as the system has it (src/os/message.hpp).
+/// The room for a message's header as the system has it (src/os/message.hpp).
 inline constexpr std::size_t message_header_size = 9 * sizeof(void*);
 
 /// Errors are those of the system.
@@ -28,10 +28,10 @@ protected:
 
     /// Errors: std::system_error.
     void resume_or_throw(const char* what);
-    /// Of a message `to` there, or where the socket is connected to.
+    /// After the send of a message `to` there, or where the socket is connected to.
     void resume_or_throw_of_sending(const endpoint& to);
     [[nodiscard]] std::error_code resume_with_error() noexcept;
-    /// True: the operation ends. Of what gives `result`.
+    /// True: the operation ends with `result`.
     [[nodiscard]] bool is_end(std::ptrdiff_t result) noexcept;
 
     std::ptrdiff_t error_ = 0;  // negative: that of the system
@@ -43,7 +43,7 @@ protected:
         : datagram_awaiter(p, on.get(), kind),
           into_(into) {}
     static bool receive(io_operation& op) noexcept;
-    /// What the system's call gave: the whole length of the message, or its negative error.
+    /// The result of the system's call: the whole length of the message, or its negative error.
     void take_whole(std::ptrdiff_t whole) noexcept;
 
     std::span<std::byte> into_;

@@ -19,7 +19,7 @@ namespace coflux {
 class directory;
 struct directory_options;
 
-/// What an entry of a directory is. The numbers are those of Linux.
+/// The type of an entry of a directory. The numbers are those of Linux.
 enum class entry_type : std::uint8_t {
     unknown = 0,    ///< it was gone when its file system was asked
     fifo = 1,       ///< a pipe with a name

@@ -52,7 +52,7 @@ private:
     file_state* owned_ = nullptr;
 };
 
-/// What is done to an open file.
+/// An operation on an open file.
 class file_operation : public pool_operation {
 protected:
     file_operation(promise_base& p, file_state& of, const steps& does) noexcept;
@@ -161,7 +161,7 @@ private:
     std::uint64_t moved_ = 0;
 };
 
-/// What has no result but success.
+/// An operation that has no result but success.
 class file_change_awaiter : public file_operation {
 public:
     void await_resume() {

@@ -72,7 +72,7 @@ public:
     }
 
     limited<value> await_resume() {
-        // What is there by now counts; the operation may not have been tried yet.
+        // Data that is there by now counts; the operation may not have been tried yet.
         if (limit_.is_over() && !this->attempt()) {
             this->resumed();
             return std::nullopt;

@@ -21,25 +21,25 @@ class epoll_source;
 class io_source;
 class socket_calls;
 
-/// What an operation waits for.
+/// The direction that an operation waits for.
 enum class direction : std::uint8_t { in, out };
 
 /// A call that the system makes for an operation, and ends with its result, where the event source can have that.
 struct io_submission {
-    /// Of datagrams: receive_whole gives no name, receive_message has a header. Of a pipe: read.
+    /// Datagrams have receive_whole, which gives no name, and receive_message, which has a header. Pipes have read.
     enum class kind : std::uint8_t { receive, receive_whole, receive_message, read, send, accept, connect };
     kind call = kind::receive;
     void* address = nullptr;             ///< of the bytes, of the peer's name, or of the header
     std::size_t size = 0;                ///< of what is there
     std::uint32_t* name_size = nullptr;  ///< accept: in, the room for the name; out, what it took
 
-    /// What it gives does not say whether more is there.
+    /// Its result does not say whether more is there.
     [[nodiscard]] bool leaves_more_untold() const noexcept {
         return call == kind::receive_whole || call == kind::receive_message || call == kind::read;
     }
 };
 
-/// What a kind of operation does. `prepare` and `take` are both there, or neither.
+/// The steps of a kind of operation. `prepare` and `take` are both there, or neither.
 struct io_kind {
     /// Makes the system call. False: it would block, and nothing has happened. Called by one thread at a time.
     bool (*attempt)(class io_operation& op) noexcept;
@@ -48,8 +48,8 @@ struct io_kind {
     /// Describes the call, which is not tried. False: it is not to be had now, but a poll and `attempt` are. Called
     /// under locks.
     bool (*prepare)(class io_operation& op, io_submission& call) noexcept = nullptr;
-    /// What the call gave, or its negative error; it is no would_block(). False: there is a rest to be submitted.
-    /// Called by one thread at a time.
+    /// `result` is that of the call, or its negative error, and no would_block(). False: there is a rest to be
+    /// submitted. Called by one thread at a time.
     bool (*take)(class io_operation& op, std::ptrdiff_t result) noexcept = nullptr;
 };
 

@@ -83,14 +83,14 @@ private:
     std::exception_ptr error_;     // of anything else
 };
 
-/// What one coroutine has of a lookup: it leads it, or waits for it.
+/// One coroutine's part in a lookup: it leads it, or waits for it.
 class lookup_part {
 public:
     /// Errors: std::bad_alloc.
     lookup_part(const std::shared_ptr<name_lookups>& of, name_lookups::key what);
     lookup_part(const lookup_part&) = delete;
     lookup_part& operator=(const lookup_part&) = delete;
-    /// Of a leader whose lookup has not begun: another one leads.
+    /// Another one leads, if this is a leader whose lookup has not begun.
     ~lookup_part();
 
     [[nodiscard]] bool leads() const noexcept { return leads_; }

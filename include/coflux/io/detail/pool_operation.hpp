@@ -32,7 +32,7 @@ public:
     std::coroutine_handle<> suspend_with_result() noexcept;
 
 protected:
-    /// What it does. One thread at a time calls them.
+    /// Its steps. One thread at a time calls them.
     struct steps {
         /// Ends it without waiting for the system, or does a part of it, or nothing: false. nullptr: it cannot.
         bool (*at_once)(pool_operation& op) noexcept;

@@ -1,4 +1,4 @@
-// What serve() is made of. The page docs/design/serve.md has the protocol.
+// The parts of serve(). The page docs/design/serve.md has the protocol.
 #pragma once
 
 #include <chrono>
@@ -26,10 +26,10 @@
 
 namespace coflux::detail {
 
-/// What the accept loop does after an error.
+/// The accept loop's next step after an error.
 enum class after_accept : std::uint8_t { again, later, end };
 
-/// What accept loop, attendants and drain share.
+/// The common state of accept loop, attendants and drain.
 class serve_state {
 public:
     explicit serve_state(const serve_options& options, environment& accepting) noexcept;
@@ -37,7 +37,7 @@ public:
     serve_state& operator=(const serve_state&) = delete;
     ~serve_state();
 
-    // Of the accept loop alone.
+    // Called by the accept loop alone.
     [[nodiscard]] after_accept after(const std::exception_ptr& error) noexcept;
     /// A connection was accepted: false if its descriptor was the spare one, and no other is left.
     [[nodiscard]] bool has_room() noexcept;
@@ -51,7 +51,7 @@ public:
     /// After a delay.
     void restore_spare() noexcept;
 
-    // Of each attendant.
+    // Called by each attendant.
     template <typename T>
     void ended(const outcome<T>& end) noexcept {
         if (end.has_error()) {
@@ -208,7 +208,7 @@ call<void> accepts(environment&, Serving& of) {
     }
 }
 
-/// After the stop: accepts what stands in the backlog.
+/// After the stop: accepts the connections in the backlog.
 template <typename Serving>
 call<void> accepts_backlog(environment&, Serving& of) {
     for (std::size_t left = of.options.most_drained; left != 0; --left) {
@@ -277,7 +277,7 @@ call<serve_report> tends(environment&, environment_object& accepting, Serving& o
     // [io.drain.stops]
     if (!is_over) handlers.request_stop();
     co_await attendants.join();
-    // What handlers have made in the environment that they were given, and not in their own.
+    // Children that handlers have made in the environment that they were given, and not in their own.
     handlers.request_stop();
     const auto rest = co_await as_outcome(handlers.join());
     if (rest.has_error()) of.note(rest.error());

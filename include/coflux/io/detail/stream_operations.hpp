@@ -230,7 +230,7 @@ private:
     endpoint peer_;
 };
 
-/// A connection that stands in the backlog; else a handle that is not open.
+/// A connection from the backlog; else a handle that is not open.
 /// Errors: std::system_error.
 [[nodiscard]] descriptor_handle accept_now(const descriptor_handle& listener);
 
