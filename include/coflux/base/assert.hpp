@@ -5,7 +5,7 @@
 
 namespace coflux {
 
-/// What a failed check calls with its message, before the process aborts.
+/// Called by a failed check with its message, before the process aborts.
 ///
 /// Threads: any.
 /// Costs: none until a check fails.

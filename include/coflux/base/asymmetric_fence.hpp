@@ -15,7 +15,7 @@
 
 namespace coflux::detail {
 
-/// What the seldom side calls; the operating system has it. nullptr: there is none, and the often side needs a locked
+/// The seldom side calls it; the operating system has it. nullptr: there is none, and the often side needs a locked
 /// instruction.
 using heavy_fence = void (*)() noexcept;
 

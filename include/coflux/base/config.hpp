@@ -72,7 +72,7 @@
 #else
 #    define COFLUX_GLANCE __attribute__((noinline, no_sanitize_thread))
 #endif
-// What a promise's constructor and operator new are given. g++ passes a lambda's closure along, as it does to
+// The arguments of a promise's constructor and operator new. g++ passes a lambda's closure along, as it does to
 // coroutine_traits, and warns of a mismatch with operator delete if operator new is a template; clang leaves the
 // closure out.
 #if COFLUX_CLANG
@@ -129,7 +129,7 @@
 #    define COFLUX_LONGEST_STOP_STEP 512
 #endif
 
-// What the optimiser may rely on.
+// Facts that the optimiser may rely on.
 #if COFLUX_CLANG
 #    define COFLUX_ASSUME(condition) __builtin_assume(condition)
 #else

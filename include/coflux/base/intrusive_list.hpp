@@ -6,7 +6,8 @@
 //     intrusive_queue  double, first in first out      push_back, pop_front, remove, which says whether it was in
 //
 // Where an element must leave without knowing its list, or where links are read without the lock, the list is a circle
-// of its own: channel_queue, the slots of timing_wheel. What threads share without a lock is a protocol, and no list.
+// of its own: channel_queue, the slots of timing_wheel. A list that threads share without a lock is a protocol of its
+// own.
 #pragma once
 
 #include <utility>

@@ -49,13 +49,13 @@ public:
     [[nodiscard]] std::uint64_t pushed() const noexcept { return tail_.load(memory_order_relaxed); }
     [[nodiscard]] std::uint64_t taken() const noexcept { return head_.load(memory_order_relaxed); }
 
-    /// What a thread sees that is not the owner. `taken` names the first element: so many were taken before it.
+    /// The sight of a thread that is not the owner. `taken` names the first element: so many were taken before it.
     struct glance {
         std::uint64_t taken;
         std::uint64_t size;  ///< 0 as well if an element was taken in the moment of the look
         bool operator==(const glance&) const = default;
     };
-    /// Any thread: what stands there.
+    /// Any thread: looks at the front.
     [[nodiscard]] glance look() const noexcept {
         // acquire, both: the loads stay in this order; they pair with nothing more.
         const std::uint64_t h = head_.load(memory_order_acquire);

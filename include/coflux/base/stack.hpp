@@ -7,7 +7,7 @@
 
 namespace coflux::detail {
 
-/// How deep, in bytes, coroutines may stand on one another's stack where one awaits the next.
+/// How deep, in bytes, coroutines may lie on one another's stack where one awaits the next.
 inline constexpr std::uintptr_t stack_for_awaits = 64 * 1024;
 
 /// An address at the end of the stack in use: stacks grow down, so one that is lower than a limit is beyond it.
@@ -40,8 +40,8 @@ struct stack_bounds {
     std::uintptr_t high = 0;
 
     [[nodiscard]] bool has(std::uintptr_t address) const noexcept { return low <= address && address < high; }
-    /// Down to where coroutines may begin in the calls that make them. What is left is for the bodies' own calls, and
-    /// for the 64 resumptions that may stand on one another without tail calls.
+    /// Down to where coroutines may begin in the calls that make them. The rest is for the bodies' own calls, and
+    /// for the 64 resumptions that may lie on one another without tail calls.
     [[nodiscard]] std::uintptr_t room() const noexcept {
         const std::uintptr_t half = (high - low) / 2;
         return low + (half < left_over ? half : left_over);

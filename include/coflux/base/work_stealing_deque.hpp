@@ -7,7 +7,8 @@
 //     (clang compiles the fence to mfence, 16 ns; the exchange is 2 ns on one family of processors, 30 % of a pop of
 //     many forks on another);
 //   * where a theft costs a call, the deque is split, as in T. van Dijk, J. van de Pol, "Lace: non-blocking split deque
-//   for work-stealing", Euro-Par 2014 Workshops: the older elements may be shared. A thief takes those without the call,
+//   for work-stealing", Euro-Par 2014 Workshops: the older elements may be shared. A thief takes those without the
+// call,
 //   and asks for some where there are none. The owner answers at its next push or pop: it shares half. A lone element
 //   it keeps for itself, unless thieves have found that such ones lie there: most are popped at once;
 //   * the owner takes a lone element as a thief would, by the CAS on `top` alone, so that no pop has two locked
@@ -125,7 +126,7 @@ public:
     }
 
 private:
-    /// What a longer queue points to has left the caches since it was pushed: fetch ahead of the owner.
+    /// The targets of a longer queue have left the caches since they were pushed: fetch ahead of the owner.
     static constexpr std::int64_t long_queue = 1024;
     static COFLUX_INLINE void prefetch(const void* item) noexcept {
         __builtin_prefetch(item);
@@ -138,7 +139,7 @@ private:
         alignas(cache_line) atomic<void*> cells[1];
     };
 
-    /// Where the cells of a buffer are, and how many, in one word: the binary logarithm stands in the low bits of the
+    /// Where the cells of a buffer are, and how many, in one word: the binary logarithm is in the low bits of the
     /// address.
     class ring {
     public:
@@ -171,7 +172,7 @@ private:
     void* take_oldest(bool may_call) noexcept {
         // Either the owner sees our advance of top_, or we see its retreat of bottom_ or of shared_end_. Where pops are
         // free, the heavy fence between our loads pairs with the light one of take(): both threads pass a full fence.
-        // Elsewhere the two seq_cst loads and the CAS stand in one total order with the owner's exchange and load.
+        // Elsewhere the two seq_cst loads and the CAS are in one total order with the owner's exchange and load.
         // [deque.steal.top]
         std::int64_t t = top_.load(memory_order_seq_cst);
         // acquire part pairs with the release in share(): the cell is visible

@@ -28,7 +28,7 @@ struct blocking_pool_options {
     std::string name = "coflux-blocking";  ///< of each thread; the system cuts it to 15 characters
 };
 
-/// What a blocking pool has at a moment.
+/// The state of a blocking pool at a moment.
 struct blocking_pool_counters {
     std::size_t threads = 0;  ///< threads that exist, or are being started
     std::size_t idle = 0;     ///< of those, parked without work
@@ -41,7 +41,7 @@ struct abandon_on_stop_t {
 };
 inline constexpr abandon_on_stop_t abandon_on_stop{};
 
-/// What blocking() can call: a function or function object without parameters.
+/// A callable for blocking(): a function or function object without parameters.
 template <typename F>
 concept blocking_function = std::invocable<F> && (std::is_lvalue_reference_v<F> || std::move_constructible<F>);
 
@@ -95,7 +95,7 @@ public:
     ///
     /// Shapes: `f` is a function, or a function object or lambda without captures. `args` are copied, or moved, and
     /// passed to `f` as rvalues. They own what they show; pointers in them must stay valid.
-    /// Errors: std::bad_alloc from the call, without effect. What an abandoned `f` throws is lost.
+    /// Errors: std::bad_alloc from the call, without effect. An exception of an abandoned `f` is lost.
     /// Stops: a stop point. While `f` runs: the coroutine stops at once, and `f` ends by itself; what it gives is lost.
     /// Threads: what an abandoned `f` returns, and its arguments, die on its thread.
     /// Costs: one allocation from the heap.
@@ -105,7 +105,7 @@ public:
         return detail::make_abandonable<std::decay_t<F>>(threads_, f, std::forward<Args>(args)...);
     }
 
-    /// What the pool has now.
+    /// The state of the pool now.
     [[nodiscard]] blocking_pool_counters counters() const noexcept;
 
 private:

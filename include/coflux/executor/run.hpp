@@ -111,8 +111,8 @@ int run_with(run_options options, Program& function, Args&... args) {
 /// passed on to it, `argc` and `argv` say.
 /// Returns: the exit status for main(): what the program returns, 0 for void. After an error 1, and stderr has `error:`
 /// with what it says, what it was nested in, the last await of the program, and the errors that came with it; so it is
-/// where there are no threads, or no memory. Of a program that was stopped 128 and the number of the signal; 1, and a
-/// sentence on stderr, if no signal had come.
+/// where there are no threads, or no memory. After a stop 128 and the number of the signal; 1, and a sentence on
+/// stderr, if no signal had come.
 /// Errors: none but what the copies of `program` and `args` throw. A second run() or stop_on_signals at the same time
 /// is a checked error, unless one of them leaves the signals alone.
 /// Stops: the program, as any coroutine is stopped; a program that ends with a value nevertheless has its own status,

@@ -20,10 +20,10 @@ class run_loop_state;
 
 /// Runs coroutines on the thread that calls its members: that of a user interface, a game, another library's loop.
 ///
-/// What is posted to it runs in the order of the posts, one at a time, as on a worker_executor; a fork that its maker
-/// awaits as the newest, in that await. Timers of its coroutines belong to it, and come due while it runs. Between two
-/// calls nothing runs: a thread that then blocks in `get()` or `join()` of a task of the loop waits for itself;
-/// run(task) is what it wants.
+/// Coroutines that are posted to it run in the order of the posts, one at a time, as on a worker_executor; a fork that
+/// its maker awaits as the newest, in that await. Timers of its coroutines belong to it, and come due while it runs.
+/// Between two calls nothing runs: a thread that then blocks in `get()` or `join()` of a task of the loop waits for
+/// itself; run(task) is what it wants.
 ///
 /// Shapes: not movable.
 /// Errors: std::bad_alloc. A call of a member that runs, inside a coroutine or beside another such call, is a checked

@@ -17,7 +17,7 @@
 
 namespace coflux {
 
-/// What orders a message against the sleep of the shard that it goes to.
+/// The fence that orders a message against the sleep of the shard that it goes to.
 enum class message_fence {
     automatic,   ///< as the system allows: by_sleeper, else by_sender
     by_sleeper,  ///< a shard calls membarrier() before it parks, some 0.3 us and an interrupt of each thread that runs
@@ -38,7 +38,7 @@ struct shard_options {
     message_fence fence = message_fence::automatic;  ///< by_sleeper where the system refuses it: std::system_error
 };
 
-/// One shard of a group, as an executor: a copy of it stands for the same one.
+/// One shard of a group, as an executor: a copy of it is the same one.
 ///
 /// `make_environment(here, shards[i])` makes what is forked in it run on shard `i`: `fork<T, shard>`.
 class shard {
@@ -62,7 +62,7 @@ static_assert(executor<shard>);
 
 /// Event loops, one a thread, each bound to a core, that run their coroutines one at a time and share nothing.
 ///
-/// What is kept on one shard needs no lock there. A shard asks another one by submit_to().
+/// Objects that are kept on one shard need no lock there. A shard asks another one by submit_to().
 ///
 /// Shapes: owns its threads; not movable.
 /// Errors: std::system_error when the system has no more threads, or refuses message_fence::by_sleeper. A coroutine
@@ -97,8 +97,9 @@ public:
     /// Resumes: on the coroutine's own executor.
     /// Errors: what `f` throws. std::bad_alloc in the first wait ever of a coroutine; then nothing was sent. A number
     /// that is too large is a checked error.
-    /// Stops: a stop point before it sends. What was sent is carried out, and the coroutine goes on with the result: a
-    /// timeout() around it waits for that, too. On shard `i` itself it sends nothing, and is no stop point.
+    /// Stops: a stop point before it sends. A submission that was sent is carried out, and the coroutine goes on with
+    /// the result: a timeout() around it waits for that, too. On shard `i` itself it sends nothing, and is no stop
+    /// point.
     /// Threads: of any executor. From another shard it goes through a ring; two submissions from one shard to another
     /// one are carried out in the order in which they were made.
     /// Costs: no allocation; two messages, and a system call for each side that sleeps.

@@ -54,8 +54,8 @@ call<std::conditional_t<std::is_void_v<R>, void, std::pmr::vector<R>>> submit_to
 /// ends, leaves its objects to their shards, which destroy them soon, at the latest when the group ends.
 /// Threads: start(), stop() from one at a time; the rest from any, between them. Only the thread of a shard touches its
 /// `T`.
-/// Lifetime: the group outlives it. What the objects refer to lives until stop() has returned, or else as long as the
-/// group.
+/// Lifetime: the group outlives it. The targets of the objects' references live until stop() has returned, or else as
+/// long as the group.
 /// Source: Seastar's sharded.
 template <typename T>
 class sharded {

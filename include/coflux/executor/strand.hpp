@@ -33,14 +33,15 @@ private:
 /// An executor that runs its coroutines on `E`, one at a time: never two at once, and what one does happens before the
 /// next.
 ///
-/// What is posted to it runs in the order of the posts. Coroutines that it makes on itself, coroutines that go on
+/// Coroutines that are posted to it run in the order of the posts. Those that it makes on itself, coroutines that go on
 /// there, and what other threads post, have their turns one after the other; one that yields may have several steps in
 /// its turn. A fork that its maker awaits as the newest runs in that await, as on a pool. A coroutine leaves the strand
 /// whenever it suspends: what others do meanwhile it may see. No lock is held while a coroutine runs. After 61
 /// resumptions, and fewer long ones, a strand goes to the end of the queue of `E`, so that it keeps nothing else
 /// waiting.
 ///
-/// Shapes: `E` schedules. Movable; moving does not disturb what runs. What is queued when the strand dies still runs.
+/// Shapes: `E` schedules. Movable; moving does not disturb what runs. Coroutines that are queued when the strand dies
+/// still run.
 /// Errors: std::bad_alloc.
 /// Threads: execute() from any thread.
 /// Costs: one allocation of 3 KB when it is made; nothing while it is idle. 3 ns to queue from one of its own
@@ -58,7 +59,7 @@ public:
     /// Queues `h`.
     void execute(std::coroutine_handle<> h) noexcept { execute_on(identity(), h); }
 
-    /// An object that was moved to stands for the same strand.
+    /// An object that was moved to is the same strand.
     [[nodiscard]] void* identity() const noexcept { return handle_.identity(); }
     /// execute() by identity: what environments use, so that the object may be moved while they name it.
     static void execute_on(void* identity, std::coroutine_handle<> h) noexcept {

@@ -17,7 +17,7 @@ namespace detail {
 class thread_pool;
 }  // namespace detail
 
-/// What orders a worker's pop of its newest fork against thieves.
+/// The fence that orders a worker's pop of its newest fork against thieves.
 enum class pop_order {
     automatic,  ///< as the system allows: by_thief, else by_owner
     by_thief,   ///< a theft of what its owner has not shared calls membarrier(): 0.3 to 11 us and an interrupt of the
@@ -48,8 +48,8 @@ struct thread_pool_options {
     std::chrono::nanoseconds oldest_wait = std::chrono::milliseconds(1);
     /// How long a worker is parked, without a break, before it gives the memory of freed frames back to the
     /// system and the heap: its own, and when all are parked the reserve of all threads, if none has used that
-    /// meanwhile; else it looks again after as long. It wakes up for each look. What it gave back must be warmed up
-    /// again. nanoseconds::max(): never; frame_pool::trim() does so by hand.
+    /// meanwhile; else it looks again after as long. It wakes up for each look. Memory that it gave back must be warmed
+    /// up again. nanoseconds::max(): never; frame_pool::trim() does so by hand.
     std::chrono::nanoseconds keep_memory = std::chrono::seconds(1);
     pop_order pops = pop_order::automatic;  ///< by_thief where the system refuses it: std::system_error
 };
@@ -68,7 +68,7 @@ struct worker_counters {
 /// A work-stealing pool of threads.
 ///
 /// A coroutine that forks on its own pool pushes to its own worker's queue; an await of the youngest fork there pops it
-/// and runs it. Other workers steal the oldest. What comes from outside goes through one queue of the pool. The
+/// and runs it. Other workers steal the oldest. Coroutines from outside go through one queue of the pool. The
 /// coroutine at the head of a queue is served within two to four rounds of at most 61 resumptions, and the oldest fork
 /// of a worker within 1 ms and four resumptions (docs/promises.md, law 8).
 ///
@@ -105,7 +105,7 @@ public:
     [[nodiscard]] std::size_t size() const noexcept;
     /// A snapshot of each worker's counters.
     [[nodiscard]] std::vector<worker_counters> counters() const;
-    /// An object that was moved to stands for the same pool.
+    /// An object that was moved to is the same pool.
     [[nodiscard]] void* identity() const noexcept;
     /// execute() by identity: what environments use, so that the object may be moved while they name it.
     static void execute_on(void* identity, std::coroutine_handle<> h) noexcept;

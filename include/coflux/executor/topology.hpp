@@ -34,7 +34,7 @@ public:
         unsigned core = 0;                  ///< counted from 0, in the order of the first processor of each
         unsigned package = 0;               ///< the socket, as the system counts them
         unsigned node = 0;                  ///< the NUMA node, as the system counts them
-        std::vector<std::size_t> caches{};  ///< where they stand in caches(), the lowest level first
+        std::vector<std::size_t> caches{};  ///< their indices in caches(), the lowest level first
         friend bool operator==(const processor&, const processor&) = default;
     };
     /// A cache of data, or of data and instructions.
@@ -46,13 +46,13 @@ public:
         friend bool operator==(const cache&, const cache&) = default;
     };
 
-    /// What this process may use; read at the first use, with the affinity of the thread that comes first.
+    /// The machine as this process may use it; read at the first use, with the affinity of the thread that comes first.
     /// Errors: std::bad_alloc; what the system does not say is flat.
     [[nodiscard]] static const topology& of_this_process();
     /// The same, read now, with the affinity of the calling thread.
     /// Costs: some twenty files for each processor, 0.2 ms; by hwloc 1 ms and more.
     [[nodiscard]] static topology read();
-    /// A machine as it is described below the folder `root`, which stands for /sys.
+    /// A machine as it is described below the folder `root`, in place of /sys.
     ///
     /// Shapes: `allowed` has the numbers of the processors that may be used, none: all that run; `quota` is as quota().
     /// Errors: std::bad_alloc; what is not there, or cannot be understood, is flat.

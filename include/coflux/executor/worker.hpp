@@ -32,7 +32,7 @@ struct worker_options {
 
 /// One thread that runs coroutines, one at a time.
 ///
-/// What is posted to it runs in the order of the posts. Coroutines that it makes on itself, coroutines that go on
+/// Coroutines that are posted to it run in the order of the posts. Those that it makes on itself, coroutines that go on
 /// there, and what other threads post, have their turns one after the other. A fork that its maker awaits as the newest
 /// runs in that await, as on a pool.
 ///
@@ -54,7 +54,7 @@ public:
     /// Queues `h`.
     void execute(std::coroutine_handle<> h) noexcept;
 
-    /// An object that was moved to stands for the same thread.
+    /// An object that was moved to is the same thread.
     [[nodiscard]] void* identity() const noexcept;
     /// execute() by identity: what environments use, so that the object may be moved while they name it.
     static void execute_on(void* identity, std::coroutine_handle<> h) noexcept;
@@ -96,7 +96,7 @@ public:
     /// Threads are called name-0, name-1, …; with a processor to pin to, each thread has the next one.
     explicit worker_group(worker_options options = {}) : worker_group(options, std::make_index_sequence<N>()) {}
 
-    /// The I-th, as an executor: a copy of it stands for the same thread.
+    /// The I-th, as an executor: a copy of it is the same thread.
     template <std::size_t I>
     [[nodiscard]] worker<I> get() noexcept {
         return worker<I>(workers_[I]);

@@ -18,9 +18,9 @@ namespace coflux {
 ///
 /// Shapes: a coroutine with an environment and parameters that it owns (law 10); a member function as in fork. Elements
 /// as in generator: the pointer that next() gives is to `T` for an object type, which may be moved from;
-/// `async_generator<T&>` lends objects for change, `async_generator<const T&>` for reading. `co_yield v` copies nothing,
-/// but for an lvalue where T is an object type. `co_yield elements_of(std::move(sub))` yields what another one still has
-/// to give, in constant time an element at any depth. Move-only.
+/// `async_generator<T&>` lends objects for change, `async_generator<const T&>` for reading. `co_yield v` copies
+/// nothing, but for an lvalue where T is an object type. `co_yield elements_of(std::move(sub))` yields what another one
+/// still has to give, in constant time an element at any depth. Move-only.
 /// Returns: nothing runs before the first next(). Between elements it is suspended at a co_yield; it runs as part of
 /// the coroutine that awaits next(), on that coroutine's executor. resume_on() inside lasts until the next co_yield.
 /// Errors: what the body throws comes out of next(), and out of each one after. std::bad_alloc from the call that makes
@@ -87,7 +87,7 @@ private:
         COFLUX_VERIFY(control_ != nullptr, "an async_generator was used after it was moved from");
         return *control_;
     }
-    /// For a co_yield, which takes it over.
+    /// Releases it to a co_yield, which takes it over.
     static detail::frame_control& release(async_generator& from) noexcept {
         detail::frame_control& c = from.checked();
         from.control_ = nullptr;

@@ -25,15 +25,15 @@ namespace coflux {
 /// begun gives an iterator at the present element. The element is valid until `++`, iterators until the generator is
 /// yielded by another.
 /// Errors: what the body throws comes out of begin() or `++`, after which the generator is at its end; that of a
-/// sub-generator comes out of the co_yield in the generator that yields it, first. What the resource throws comes out
-/// of the call that makes it, without effect. `++` at the end, and begin() of a generator that was moved from, are
+/// sub-generator comes out of the co_yield in the generator that yields it, first. Exceptions of the resource come
+/// out of the call that makes it, without effect. `++` at the end, and begin() of a generator that was moved from, are
 /// checked errors.
 /// Stops: no stop point; a body is part of the code that iterates.
 /// Threads: one at a time, any. A generator must not iterate itself.
 /// Costs: one frame: from the environment if that is the first parameter, or the second after an object; from a
 /// `std::pmr::memory_resource*` there, or an allocator after `std::allocator_arg`; else from the frame pool. An
 /// element: an indirect call, no allocation.
-/// Lifetime: a plain object, no child of a scope. Destroyed half-way, it destroys the bodies it stands in, the
+/// Lifetime: a plain object, no child of a scope. Destroyed half-way, it destroys the bodies that have begun, the
 /// innermost first. Parameters that are references, and the closure of a lambda, must outlive it.
 /// Source: P2502 std::generator; the stack of generators is cppcoro's recursive_generator.
 template <typename T>

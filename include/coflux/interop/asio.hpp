@@ -44,8 +44,8 @@ struct use_coflux_t {
 /// Errors: boost::system::system_error with the code of the operation; the exception of one that completes with
 /// exception_ptr; what beginning it throws. std::bad_alloc: then it has not begun.
 /// Stops: a stop point before it begins. Later a request emits Asio's cancellation signal (terminal), and the coroutine
-/// goes on when the operation has completed: with operation_aborted it stops; another result counts. What a cancelled
-/// operation loses is Asio's to say. An operation that cannot be cancelled is waited for. Where Asio drops an
+/// goes on when the operation has completed: with operation_aborted it stops; another result counts. Asio says what a
+/// cancelled operation loses. An operation that cannot be cancelled is waited for. Where Asio drops an
 /// operation, because its io_context dies, the coroutine stops.
 /// Threads: an operation is begun and cancelled on the executor of its I/O object, or on the one that bind_executor()
 /// names. So coroutines on any executors may use one object, if that executor runs one function at a time: an
@@ -57,7 +57,7 @@ inline constexpr use_coflux_t use_coflux{};
 
 namespace detail {
 
-/// What a completion with these arguments gives an await: all but a leading error.
+/// The result of an await from a completion with these arguments: all but a leading error.
 template <typename... Args>
 struct asio_result {
     static constexpr bool has_error = false;
@@ -131,7 +131,7 @@ struct asio_start {
 template <typename Start, typename... Args>
 class asio_awaiter;
 
-/// What Asio calls at the end. Asio moves it about, and may drop it.
+/// Asio calls it at the end. Asio moves it about, and may drop it.
 template <typename Awaiter>
 class asio_handler {
 public:
@@ -270,7 +270,7 @@ private:
     std::optional<std::tuple<Args...>> given_;
 };
 
-/// What an asynchronous operation returns for use_coflux.
+/// The result of an asynchronous operation with use_coflux.
 template <typename Awaiter, typename Start>
 class [[nodiscard("the operation does not begin until this is awaited: co_await it")]] asio_request
     : public request<Awaiter, std::optional<Start>> {

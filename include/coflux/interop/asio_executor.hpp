@@ -48,8 +48,8 @@ private:
 
 /// Runs functions of Asio on an executor of Coflux; a model of Asio's executors that any_io_executor takes.
 ///
-/// Shapes: a copyable reference to its asio_context; equal if they share it. What it runs is no coroutine of Coflux:
-/// it may make tasks, and must not block.
+/// Shapes: a copyable reference to its asio_context; equal if they share it. A function that it runs is no coroutine of
+/// Coflux: it may make tasks, and must not block.
 /// Errors: a function that throws ends the process, by std::terminate. std::bad_alloc from execute(): then it is not
 /// run.
 /// Threads: any; what is executed runs on the threads of `E`, never inside execute(), in the order that `E` keeps.

@@ -52,10 +52,10 @@ struct consumer_options {
     bool reports_end = false;
 };
 
-/// What a poll() gave.
+/// The result of a poll().
 struct polled {
     enum class kind {
-        messages,  ///< `count` of them stand behind what was in the vector
+        messages,  ///< `count` of them are behind what was in the vector
         assigned,  ///< these partitions are the member's, and begin at these positions
         revoked,   ///< these go to other members: work off what there is, commit, acknowledge
         lost,      ///< these went to other members: drop what was not committed, acknowledge
@@ -124,12 +124,12 @@ public:
     /// Errors: errc::unknown_member, errc::rebalance_in_progress: the partition may have gone to another member.
     /// Stops: the answer is lost.
     call<void> commit(environment& env, std::span<const position> positions);
-    /// What the group has committed in these partitions: place::none where nothing.
+    /// The group's committed positions in these partitions: place::none where there is none.
     call<std::vector<position>> committed(environment& env, std::span<const position> partitions);
     /// The partitions that it has, each with the offset behind the last message that poll() gave; place::none before.
     [[nodiscard]] std::vector<position> positions() const;
 
-    /// poll() gives no messages of these partitions any more. What it has taken by then is the caller's.
+    /// poll() gives no messages of these partitions any more. Messages that it has taken by then are the caller's.
     call<void> pause(environment& env, std::span<const position> partitions);
     call<void> resume(environment& env, std::span<const position> partitions);
     /// These partitions go on from these positions.
@@ -151,7 +151,7 @@ public:
     call<void> close(environment& env);
 
     [[nodiscard]] bool is_open() const noexcept { return state_ != nullptr; }
-    /// What librdkafka complained of last, as a broker that cannot be reached; empty if of nothing.
+    /// The last complaint of librdkafka, as of a broker that cannot be reached; empty if there was none.
     [[nodiscard]] std::string last_complaint() const;
 
 private:

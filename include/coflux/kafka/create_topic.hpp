@@ -18,7 +18,7 @@ struct topic_options {
     std::string name = {};
     std::int32_t partitions = 1;
     std::int32_t replicas = 1;
-    /// Of the topic, by Kafka's names: `{"cleanup.policy", "compact"}`.
+    /// The topic's settings, by Kafka's names: `{"cleanup.policy", "compact"}`.
     std::vector<std::pair<std::string, std::string>> settings = {};
 };
 

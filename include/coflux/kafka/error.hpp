@@ -25,11 +25,11 @@ enum class errc {
     not_allowed = 29,  ///< the topic's rules refuse this client
 };
 
-/// Of errc, and of all other numbers of librdkafka (`rd_kafka_resp_err_t`).
+/// The category of errc, and of all other numbers of librdkafka (`rd_kafka_resp_err_t`).
 [[nodiscard]] const std::error_category& category() noexcept;
 [[nodiscard]] std::error_code make_error_code(errc e) noexcept;
 
-/// What can be done about an error.
+/// The remedies of an error.
 struct error_traits {
     bool is_retriable = false;    ///< the same operation may succeed later
     bool is_fatal = false;        ///< the client cannot go on: close it, and make another one

@@ -96,7 +96,8 @@ private:
     std::int32_t partition_ = -1;
 };
 
-/// What commit() and send_positions() take for these messages: for each partition the offset behind the last of them.
+/// The argument of commit() and send_positions() for these messages: for each partition the offset behind the last of
+/// them.
 /// Costs: one comparison for each message and partition.
 [[nodiscard]] std::vector<position> positions_behind(std::span<const message> messages);
 

@@ -28,7 +28,7 @@ namespace kafka {
 /// How a producer is made. It is idempotent: what it sends again is there once, and in order.
 struct producer_options {
     client_options client = {};
-    /// Of a producer with transactions: a second one with the same id fences the first, and ends its transaction.
+    /// A producer with transactions has one: a second one with the same id fences the first, and ends its transaction.
     std::string transactional_id = {};
     /// So many messages, and so much of them, may wait to be delivered; then send() waits.
     std::size_t most_messages = 100'000;
@@ -40,7 +40,7 @@ struct producer_options {
     std::chrono::milliseconds transaction_timeout = std::chrono::seconds(60);
 };
 
-/// What is sent. It is copied; a std::string or a literal converts to key and value.
+/// A message to send. It is copied; a std::string or a literal converts to key and value.
 struct outgoing {
     static constexpr std::int32_t any_partition = -1;
 
@@ -52,7 +52,7 @@ struct outgoing {
     std::optional<std::chrono::sys_time<std::chrono::milliseconds>> time = {};  ///< now unless given
 };
 
-/// What has become of a producer's messages.
+/// The fate of a producer's messages.
 struct deliveries {
     std::uint64_t sent = 0;
     std::uint64_t delivered = 0;
@@ -119,7 +119,7 @@ public:
     call<void> close(environment& env);
 
     [[nodiscard]] bool is_open() const noexcept { return state_ != nullptr; }
-    /// What librdkafka complained of last, as a broker that cannot be reached; empty if of nothing.
+    /// The last complaint of librdkafka, as of a broker that cannot be reached; empty if there was none.
     [[nodiscard]] std::string last_complaint() const;
 
 private:

@@ -98,7 +98,7 @@ namespace kafka {
 ///
 /// Shapes: `Encode` models encoder_of each value that it is given. Movable before the first write.
 /// Errors: kafka::error: at the first write where no broker answers within request_timeout; of flush() where a message
-/// was not delivered. What the encoder throws is an error of that record.
+/// was not delivered. An exception of the encoder is an error of that record.
 /// Stops: a write that is stopped may have sent some.
 /// Threads: as a sink.
 /// Costs: some 0.5 µs a message; no allocation but for librdkafka's copy.

@@ -47,7 +47,7 @@ struct topic_store_options {
 /// Threads: one coroutine at a time.
 /// Costs: a load reads the partition from its beginning, so what was not compacted yet, too. It holds both places of
 /// each slot and the joined copy: up to three times the state. A store of its own transaction takes some round trips,
-/// and what a checkpoint sends must be sent within transaction_timeout. What is sent is copied once.
+/// and what a checkpoint sends must be sent within transaction_timeout. It is copied once.
 /// Lifetime: the sink outlives it.
 class topic_store {
 public:

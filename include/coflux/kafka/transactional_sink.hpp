@@ -60,7 +60,7 @@ class topic_store;
 /// Shapes: as sink. The source is used by reference, and outlives it; it commits nothing itself any more.
 /// Errors: as sink; kafka::error with requires_abort() where the transaction was refused, as by a rebalance, and
 /// is_fatal() where another process has the id. Run the job again after the former.
-/// Stops: within 500 ms where a broker is asked. What is not committed is not seen.
+/// Stops: within 500 ms where a broker is asked. Nobody sees what is not committed.
 /// Threads: as a sink.
 /// Costs: as sink; some round trips to the brokers for each commit.
 template <typename Encode = as_value>

@@ -9,7 +9,7 @@
 
 namespace coflux {
 
-/// What the frame pool holds, summed over all threads; a snapshot that is exact when nothing allocates.
+/// The contents of the frame pool, summed over all threads; a snapshot that is exact when nothing allocates.
 struct frame_pool_stats {
     std::size_t slab_bytes;      ///< bytes of slabs taken from the global heap and not yet released
     std::size_t slabs_acquired;  ///< slabs ever taken
@@ -20,9 +20,9 @@ struct frame_pool_stats {
 ///
 /// Blocks up to 4032 bytes come from the calling thread's free list of their 64-byte class: no two share a cache line,
 /// as two threads may write them. A block may be freed on any thread, and goes to that thread's list. A list that grows
-/// beyond 256 KiB hands half to a reserve for all threads. What the reserve does not hold goes back to the slabs, an
-/// empty slab to the global heap. When a thread ends, its lists go to the slabs. Larger or stricter aligned blocks go to
-/// the global heap.
+/// beyond 256 KiB hands half to a reserve for all threads. Blocks beyond the reserve go back to the slabs, an
+/// empty slab to the global heap. When a thread ends, its lists go to the slabs. Larger or stricter aligned blocks go
+/// to the global heap.
 ///
 /// Errors: std::bad_alloc when the global heap has no slab.
 /// Threads: all functions from any thread.
@@ -70,7 +70,7 @@ struct frame_cache {
     /// Clear in addresses within the first of a slab's 16 pages: those of the blocks that are counted.
     static constexpr std::uint32_t page_bits = 0xf000;
 
-    free_block* heads[classes];        ///< of the lists; side by side, so that a class is an index as it stands
+    free_block* heads[classes];        ///< of the lists; side by side, so that a class is an index as it is
     std::int32_t frees_left[classes];  ///< until a list's length is looked at again, about
     bool open;                         ///< what is not has empty lists
 };
@@ -117,7 +117,7 @@ COFLUX_INLINE void* allocate_pooled(std::size_t bytes, std::size_t alignment) {
 
 /// Frees a block of one of the pool's classes.
 COFLUX_INLINE void deallocate_class(void* raw, std::size_t c) noexcept {
-    // Of the blocks of a slab, one in 16 is counted, for all: no store for a counter on the other blocks. An empty list
+    // One in 16 of the blocks of a slab is counted, for all: no store for a counter on the other blocks. An empty list
     // may be that of a cache that is not open.
     free_block* const head = this_frame_cache.heads[c];
     if ((reinterpret_cast<std::uintptr_t>(raw) & frame_cache::page_bits) == 0 || head == nullptr) [[unlikely]]

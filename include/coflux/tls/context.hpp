@@ -51,7 +51,7 @@ struct tls_client_options {
     bool verifies_peer = true;
     /// For servers that ask for it.
     std::optional<tls_identity> identity = std::nullopt;
-    /// What the connection is to carry, the preferred one first: "h2", "http/1.1".
+    /// The protocols that the connection is to carry, the preferred one first: "h2", "http/1.1".
     std::vector<std::string> alpn = {};
     tls_version least = tls_version::tls_1_2;
     tls_version most = tls_version::tls_1_3;
@@ -63,13 +63,13 @@ struct tls_client_options {
 /// the tickets live as long as the context: make a new one each day, as for new certificates.
 struct tls_server_options {
     tls_identity identity;
-    /// Of a server with several names. A client that asks for a name (SNI) is shown the first certificate that is for
-    /// it, also by a wildcard, and never by its common name; that of `identity` comes before these. Where none is for
-    /// it, or the client asks for no name: that of `identity`. A handshake looks at one after the other.
+    /// A server with several names has them. A client that asks for a name (SNI) is shown the first certificate that is
+    /// for it, also by a wildcard, and never by its common name; that of `identity` comes before these. Where none is
+    /// for it, or the client asks for no name: that of `identity`. A handshake looks at one after the other.
     std::vector<tls_identity> further_identities = {};
     /// The roots of the clients' certificates; without, clients need none.
     std::optional<tls_pem> trusted_clients = std::nullopt;
-    /// What it can carry, the preferred one first. A client that asks for others only is refused.
+    /// The protocols that it can carry, the preferred one first. A client that asks for others only is refused.
     std::vector<std::string> alpn = {};
     tls_version least = tls_version::tls_1_2;
     tls_version most = tls_version::tls_1_3;
@@ -87,9 +87,9 @@ struct tls_server_options {
 /// Example: examples/42_tls.cpp
 class tls_context {
 public:
-    /// Of clients. The server's certificate is verified, with its name, unless the options say otherwise.
+    /// The context of clients. The server's certificate is verified, with its name, unless the options say otherwise.
     [[nodiscard]] static tls_context client(const tls_client_options& options = {});
-    /// Of servers.
+    /// The context of servers.
     [[nodiscard]] static tls_context server(const tls_server_options& options);
 
 private:

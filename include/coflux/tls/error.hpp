@@ -14,7 +14,7 @@ enum class tls_errc {
     no_common_version,    ///< the peer speaks none of the versions between `least` and `most`
 };
 
-/// Of tls_errc, and of OpenSSL's packed error numbers.
+/// The category of tls_errc, and of OpenSSL's packed error numbers.
 [[nodiscard]] const std::error_category& tls_category() noexcept;
 [[nodiscard]] std::error_code make_error_code(tls_errc e) noexcept;
 

@@ -10,7 +10,7 @@ namespace detail {
 class tls_sessions;
 }  // namespace detail
 
-/// What a client keeps of servers, so that its next handshakes with them are short: `coflux::tls_client_options
+/// A client's memory of servers, so that its next handshakes with them are short: `coflux::tls_client_options
 /// options; options.sessions = coflux::tls_session_cache();`
 ///
 /// A session is resumed with the host and port that it was made with, and by the context that has verified it. Then no
@@ -21,7 +21,7 @@ class tls_sessions;
 /// verified, another one, which trusts others, must not take unseen.
 /// Errors: std::invalid_argument for room for none; std::bad_alloc.
 /// Threads: any.
-/// Costs: some KiB a session. Of one server 8 are kept, and `most` in all: the oldest goes.
+/// Costs: some KiB a session. It keeps 8 of one server, and `most` in all: the oldest goes.
 /// Example: examples/42_tls.cpp
 class tls_session_cache {
 public:

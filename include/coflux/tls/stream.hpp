@@ -30,9 +30,10 @@ class tls_connection;
 /// Shapes: owns its tcp_stream; movable, also while an operation waits, which stays with the connection. One coroutine
 /// at a time reads, and one writes; they may be two, on two executors. handshake() and shutdown() do both.
 /// Errors: tls_error with the operation, the peer and OpenSSL's reason; std::system_error for errors of the socket.
-/// What TLS cannot go on after, as a record that was changed, ends the stream: has_failed(), and all later operations
-/// fail with that error. SIGPIPE is never raised. An operation before the handshake has ended, a write after the end
-/// was sent, two coroutines that read, or write, and an operation of a stream that is closed are checked errors.
+/// An error that TLS cannot go on after, as a record that was changed, ends the stream: has_failed(), and all later
+/// operations fail with that error. SIGPIPE is never raised. An operation before the handshake has ended, a write after
+/// the end was sent, two coroutines that read, or write, and an operation of a stream that is closed are checked
+/// errors.
 /// Stops: each operation is a stop point before it begins, and where it waits. A stop never damages a stream: records
 /// are sent and received whole, by the next operation if need be.
 /// Threads: as tcp_stream. Records are made and opened on the coroutine's own thread; a reader and a writer on two
@@ -81,17 +82,17 @@ public:
     /// All bytes. It returns when the system has taken them. There is no write_some(): a tls_stream is a byte_source
     /// and a whole_sink, for copy(), and no byte_sink. Where the peer has sent a part of a message of TLS, it waits for
     /// the rest, beside a reader or without one.
-    /// Stops: how much was sent by then is not told. What is encrypted already goes out with the next operation that
-    /// writes, or waits for bytes.
+    /// Stops: how much was sent by then is not told. Bytes that are encrypted already go out with the next operation
+    /// that writes, or waits for bytes.
     call<void> write_all(environment& env, std::span<const std::byte> from);
     call<void> write_all(environment& env, std::string_view from);
 
     /// Tells the peer that no more comes; reading goes on.
     /// Stops: loses nothing: the next call goes on from there.
     call<void> shutdown_send(environment& env);
-    /// Ends the stream on both sides: says so, and reads until the peer says so, too, or until `by`. What the peer
-    /// still sends is dropped. Where no time is left, the end is still sent, if the system takes it at once. Without
-    /// this the peer takes the end of the connection for a cut.
+    /// Ends the stream on both sides: says so, and reads until the peer says so, too, or until `by`. Bytes that the
+    /// peer still sends are dropped. Where no time is left, the end is still sent, if the system takes it at once.
+    /// Without this the peer takes the end of the connection for a cut.
     /// Returns: true if the peer has ended its side; false if time was up, or the connection was cut.
     /// Stops: what the peer has sent by then is dropped.
     call<bool> shutdown(environment& env, std::chrono::steady_clock::time_point by);
@@ -105,13 +106,13 @@ public:
     [[nodiscard]] bool is_open() const noexcept { return connection_ != nullptr; }
     /// True: TLS itself has failed, and each operation fails from now on.
     [[nodiscard]] bool has_failed() const noexcept;
-    /// What the handshake chose of the offered; empty without ALPN.
+    /// The one that the handshake chose of the offered; empty without ALPN.
     [[nodiscard]] std::string alpn() const;
     /// The subject of the peer's certificate, as RFC 2253 writes it: `CN=example.org,O=Example`; empty if it showed
     /// none.
     [[nodiscard]] std::string peer_subject() const;
-    /// For a server, the name that the client asked for; of a session of TLS 1.2 that it resumes, the one of the first
-    /// handshake. For a client, its host. Empty if there is none.
+    /// A server has the name that the client asked for, in a resumed session of TLS 1.2 that of the first handshake. A
+    /// client has its host. Empty if there is none.
     [[nodiscard]] std::string server_name() const;
     /// `TLSv1.3`, once the handshake has ended.
     [[nodiscard]] std::string protocol() const;

@@ -112,7 +112,7 @@ private:
 
 #define COFLUX_NOT_AWAITED "the function is not called until this is awaited: co_await it"
 
-/// What is to be awaited. `Call` is kept in it.
+/// The awaitable. `Call` is kept in it.
 template <typename Awaiter, typename Call>
 class [[nodiscard(COFLUX_NOT_AWAITED)]] blocking_request : public request<Awaiter, blocking_threads*, Call> {
 public:

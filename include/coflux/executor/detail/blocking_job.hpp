@@ -14,13 +14,13 @@ class blocking_job;
 struct blocking_thread;
 class blocking_threads;
 
-/// What the threads of a pool do with a kind of job.
+/// The steps of a kind of job on the threads of a pool.
 struct blocking_job_kind {
     /// Calls the function, and keeps what it gives. False if it threw.
     bool (*run)(blocking_job& j) noexcept;
     /// In place of run(): no thread can be had.
     void (*fail)(blocking_job& j, const std::exception_ptr& error) noexcept;
-    /// Of a job that a stop leaves to its thread. nullptr: the coroutine waits for it.
+    /// Destroys a job that a stop leaves to its thread. nullptr: the coroutine waits for it.
     void (*destroy)(blocking_job& j) noexcept;
 };
 
@@ -80,7 +80,7 @@ protected:
           line_(line) {}
     ~blocking_wait() = default;
 
-    /// What await_suspend returns. In a simulation the function has been called then, unless it waits in a line.
+    /// The result for await_suspend. In a simulation the function has been called then, unless it waits in a line.
     std::coroutine_handle<> suspend();
     using wait_operation::resumed;
     /// nullptr: its thread owns it.

@@ -1,4 +1,4 @@
-// What a function gave or threw that one thread has called and another one asks for.
+// The result or exception of a function that one thread has called and another one asks for.
 #pragma once
 
 #include <exception>
@@ -31,7 +31,7 @@ public:
         if (has_) kept_.~outcome<T>();
     }
 
-    /// What `call()` gives. False if it threw.
+    /// Keeps the result of `call()`. False if it threw.
     template <typename Call>
     bool keep(Call call) noexcept {
         if constexpr (std::is_reference_v<T>) {

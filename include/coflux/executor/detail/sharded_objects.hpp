@@ -35,7 +35,7 @@ public:
 
 private:
     struct slot;
-    /// What a shard resumes: begins like a coroutine frame of either compiler.
+    /// A shard resumes it: begins like a coroutine frame of either compiler.
     struct frame {
         void (*resume)(void*);
         void (*destroy)(void*);

@@ -1,4 +1,4 @@
-// What a coroutine asks of a shard: a message that lies in its await. The page docs/design/shards.md has the protocol.
+// A coroutine's request to a shard: a message that lies in its await. The page docs/design/shards.md has the protocol.
 #pragma once
 
 #include <coroutine>
@@ -44,7 +44,7 @@ private:
     submission* next_sent_ = nullptr;  // in an outbox
     bool done_ = false;                // it is a reply
 
-    /// What a shard resumes where the sender is none: begins like a coroutine frame of either compiler.
+    /// A shard resumes it where the sender is none: begins like a coroutine frame of either compiler.
     struct frame {
         void (*resume)(void*);
         void (*destroy)(void*);
@@ -85,7 +85,7 @@ private:
     call_result<result> result_;
 };
 
-/// What submit_to() gives.
+/// The result of submit_to().
 template <typename F>
 class [[nodiscard("nothing is submitted until this is awaited: co_await it")]] submit_request
     : public request<submit_awaiter<F>, shard_set*, std::size_t, F> {

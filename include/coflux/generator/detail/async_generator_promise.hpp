@@ -24,7 +24,7 @@
 
 namespace coflux::detail {
 
-/// What the children of a generator are made in. They are counted in all environments from here up to the first
+/// The environment of a generator's children. They are counted in all environments from here up to the first
 /// coroutine that is no generator, which therefore joins them before its locals, the generator among them, die.
 class generator_scope final : public environment_object {
 public:
@@ -99,7 +99,7 @@ public:
     COFLUX_INLINE std::coroutine_handle<> yield_element(const volatile void* element) noexcept {
         async_generator_base& root = *root_;
         root.element_ = const_cast<void*>(element);
-        // What the consumer wrote before it let us run.
+        // The consumer's words before it let us run.
         const join_snapshot own = root.control().join.own();
         if (!own.is_in_plain_await()) [[unlikely]]
             return stop_here();  // the handle is gone, and an error of a child came in the way of the stop
@@ -118,7 +118,7 @@ public:
     /// After that: frees it, throws its error.
     void inner_ended();
 
-    /// What the children are made in.
+    /// The environment of the children.
     [[nodiscard]] environment& inner_environment() noexcept;
 
 protected:
@@ -162,7 +162,7 @@ private:
     bool has_scope_ = false;
 };
 
-/// What co_yield takes in an async_generator<T>.
+/// An operand of co_yield in an async_generator<T>.
 template <typename T>
 class async_generator_elements : public async_generator_base {
 public:

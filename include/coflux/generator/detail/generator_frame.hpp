@@ -34,7 +34,7 @@ inline constexpr bool is_allocator_tag = std::is_same_v<std::remove_cvref_t<A>, 
 
 enum class frame_origin { pool, environment, resource, allocator };
 
-/// What the first of the parameters, or the second after an object, says of the frame's origin.
+/// The frame's origin, by the first of the parameters, or the second after an object.
 struct frame_choice {
     frame_origin origin;
     std::size_t position;  ///< of the environment, the resource or the allocator
@@ -69,7 +69,7 @@ COFLUX_INLINE void* allocate_generator_frame(frame_shape shape, std::pmr::memory
     return frame_behind(base, layout, {nullptr, from});
 }
 
-/// What an allocator is asked for: units that are aligned as the frame is.
+/// An allocator is asked for these: units that are aligned as the frame is.
 template <std::size_t Alignment>
 struct alignas(Alignment) frame_unit {
     std::byte bytes[Alignment];

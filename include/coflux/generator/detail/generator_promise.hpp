@@ -61,7 +61,7 @@ template <typename T, typename Reference>
 inline constexpr bool is_generator_of<generator<T>, Reference> =
     std::is_same_v<typename generator<T>::reference, Reference>;
 
-/// How a generator stands; kept by the root of a stack for all of it (docs/design/generator.md).
+/// The state of a generator; kept by the root of a stack for all of it (docs/design/generator.md).
 enum class generator_state : unsigned char {
     element,   ///< at an element, or running towards one
     fresh,     ///< not begun
@@ -133,7 +133,7 @@ public:
         if (sub.state_ == generator_state::fresh) {
             root.state_ = generator_state::switched;
         } else {
-            root.value_ = sub.value_;  // it stands at an element
+            root.value_ = sub.value_;  // it is at an element
         }
     }
     COFLUX_INLINE void pop() noexcept {
@@ -191,7 +191,7 @@ private:
     generator_state state_ = generator_state::fresh;
 };
 
-/// What co_yield takes in a generator<T>.
+/// An operand of co_yield in a generator<T>.
 template <typename T>
 class generator_elements : public generator_base {
 public:

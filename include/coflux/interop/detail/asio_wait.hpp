@@ -19,7 +19,7 @@ namespace coflux::detail {
 
 class asio_wait;
 
-/// What a kind of operation does. All may throw; `begin_on_io` and `cancel_on_io` then have given their step up.
+/// The steps of a kind of operation. All may throw; `begin_on_io` and `cancel_on_io` then have given their step up.
 struct asio_kind {
     wait_kind stops;
     void (*begin_on_io)(asio_wait& w);        // has begin_operation() called, on the I/O object's executor

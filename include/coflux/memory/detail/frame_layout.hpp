@@ -8,7 +8,7 @@
 
 namespace coflux::detail {
 
-/// What a compiler says of a frame: its size, and the alignment of the strictest of its locals and parameters.
+/// A frame in a compiler's words: its size, and the alignment of the strictest of its locals and parameters.
 struct frame_shape {
     std::size_t size;
     std::size_t alignment;
