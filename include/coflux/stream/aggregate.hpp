@@ -34,14 +34,14 @@ struct state_of_aggregate<A, T> {
 
 }  // namespace detail
 
-/// What an aggregate keeps of values of `T`.
+/// The state of an aggregate of values of `T`.
 template <typename A, typename T>
 using aggregate_state = typename detail::state_of_aggregate<A, T>::type;
 
 /// How values of `T` become a result.
 ///
 /// Shapes: a member type `state`, or `template <typename T> state_of` where it depends on the values: what is kept of
-/// them. A new one stands for no value.
+/// them. A new one has no value in it.
 /// Laws: `a.add(state, value)` takes one value in; where it throws, the state is as it was. `a.merge(state, later)`
 /// takes in what came later; it is associative. `a.result(state)` is asked only where a value has come; it may move out
 /// of a state that is given as an rvalue.
@@ -133,7 +133,7 @@ struct check_aggregate {
     }
 };
 
-/// What makes an aggregate a stage of its own: the result so far, with each value.
+/// Makes an aggregate a stage of its own: the result so far, with each value.
 template <typename Self>
 struct aggregate_stage {
     using stage_type = aggregate_stage;
@@ -255,7 +255,7 @@ struct max : detail::extreme<F, std::greater<>> {
     explicit max(F f) : detail::extreme<F, std::greater<>>(std::move(f)) {}
 };
 
-/// What mean() keeps.
+/// The state of mean().
 template <typename Sum>
 struct mean_state {
     Sum sum{};

@@ -28,7 +28,7 @@ public:
 }  // namespace detail
 
 /// `arrival_times()`: the time of a value is that at which its batch was read. So windows and timers behind it go by
-/// processing time: `from(s) | arrival_times() | by_key(f) | window(tumbling(1min), count()) | to(sink)`. It stands
+/// processing time: `from(s) | arrival_times() | by_key(f) | window(tumbling(1min), count()) | to(sink)`. It comes
 /// before the first partitioner, in place of event_times().
 ///
 /// Units: `every`: a window or timer acts this much after its end, at most, also where nothing comes.

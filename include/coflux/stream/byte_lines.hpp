@@ -27,8 +27,8 @@ namespace coflux::stream {
 
 /// Lines that come over a connection: `byte_line_source lines(connection, "10.0.0.7:5000"); … from(lines)`.
 ///
-/// A batch is what has come. What was read and is not committed when a job fails is lost: a connection cannot be read
-/// again.
+/// A batch is what has come. Lines that were read and are not committed when a job fails are lost: a connection cannot
+/// be read again.
 ///
 /// Shapes: any byte_source. One partition, of the name that is given; `next` counts lines.
 /// Errors: bad_text with the name and the line for one that is longer than `most_bytes`, its end included, and where
@@ -59,7 +59,7 @@ public:
         }
         if (!line) co_return false;
         put(*line, into);
-        // What has come already needs no wait, and so no stop can come between.
+        // Lines that have come already need no wait, and so no stop can come between.
         for (std::size_t n = 1; n != most; ++n) {
             const auto bytes = in_.buffered();
             const std::string_view left(reinterpret_cast<const char*>(bytes.data()), bytes.size());
@@ -115,7 +115,7 @@ public:
             left = left.subspan(co_await coflux::detail::write_some_of(to_, here, left));
         }
     }
-    /// What was written is with the system.
+    /// The system has all that was written.
     [[nodiscard]] call<void> flush(environment&) { co_return; }
 
 private:

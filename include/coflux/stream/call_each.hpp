@@ -49,7 +49,7 @@ struct routing<in_place, T> {
 /// `call_each(f, 16)`: each value becomes `co_await f(here, value)`. At most 16 calls wait at a time for each worker;
 /// those of one slot, and so of one key, one after the other.
 ///
-/// Shapes: `f(environment&, const T&)` gives a `call<U>`; U is no reference. It stands where a flow has a stage; behind
+/// Shapes: `f(environment&, const T&)` gives a `call<U>`; U is no reference. It is a stage of a flow; behind
 /// other stages it begins a new region, and a stage with a state behind it needs a partitioner again.
 /// Errors: as those of a stage: the record is tried again, or given up.
 /// Stops: a stop reaches the calls that wait.

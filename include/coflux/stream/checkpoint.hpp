@@ -32,7 +32,7 @@ struct checkpoint {
 ///
 /// Laws: `co_await s.store(here, checkpoint)` returns when a crash cannot take it away any more; until then the one
 /// before is the last. `co_await s.load(here, positions)` gives the checkpoint of these positions, or the last one
-/// where there are none; nothing where there is none. What was stored behind the one that it gives is forgotten: its
+/// where there are none; nothing where there is none. A checkpoint behind the one that it gives is forgotten: its
 /// outputs were not committed. At least the two last ones are kept.
 template <typename S>
 concept state_store = requires(S& s, environment& here, const checkpoint& c, const positions* wanted) {

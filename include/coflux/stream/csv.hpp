@@ -10,9 +10,9 @@ namespace coflux::stream {
 
 /// `from(line_source("orders.csv", {.skip = 1, .quoted = true})) | parse(csv_fields())`: the fields of each record.
 ///
-/// A field may stand between `"`; then it may have separators, line ends and, as `""`, quotes.
+/// A field may be between `"`; then it may have separators, line ends and, as `""`, quotes.
 ///
-/// Errors: bad_text for a quote that never closes, for what stands between a closing quote and the next separator, and
+/// Errors: bad_text for a quote that never closes, for bytes between a closing quote and the next separator, and
 /// for a quote within a field that does not begin with one; it counts fields from 1 on.
 /// Source: RFC 4180.
 class csv_fields {

@@ -16,7 +16,7 @@
 namespace coflux::stream {
 
 /// One line of JSON: job, stage, error, attempts, partition, next, time (nanoseconds since 1970, or null), headers
-/// (pairs), key and value. Bytes that are not UTF-8 stand in base64 instead, in key_base64, value_base64 and pairs
+/// (pairs), key and value. Bytes that are not UTF-8 are in base64 instead, in key_base64, value_base64 and pairs
 /// whose second part is an object {"base64": …}. Other texts that are not UTF-8, as of an error, have U+FFFD for each
 /// such byte.
 /// Source: RFC 8259; RFC 4648, section 4.

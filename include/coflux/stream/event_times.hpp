@@ -127,7 +127,7 @@ private:
 
 }  // namespace detail
 
-/// `event_times(&order::time)`: when a value has happened. It stands before the first partitioner.
+/// `event_times(&order::time)`: when a value has happened. It comes before the first partitioner.
 ///
 /// Shapes: a function, or a pointer to a member, that gives a std::chrono::sys_time.
 /// Errors: std::out_of_range, of the record alone, for a time that 64 bits of nanoseconds since 1970 do not have:

@@ -18,7 +18,7 @@ namespace coflux::stream {
 
 namespace detail {
 
-/// What stands behind a partitioner: perhaps a call, then stages.
+/// The part of a flow behind a partitioner: perhaps a call, then stages.
 template <typename Partitioner, typename Call, typename... Stages>
 struct region {
     Partitioner by;
@@ -62,7 +62,7 @@ template <typename In, typename Key, std::size_t I = 0, typename Stages, typenam
     }
 }
 
-/// A flow that has no sink yet. Without a region its stages stand in `head`.
+/// A flow that has no sink yet. Without a region its stages are in `head`.
 template <typename Source, typename Head, typename Regions>
 struct open_flow {
     Source from;
@@ -119,7 +119,7 @@ template <typename T>
 struct of_type {
     using type = T;
 };
-// The key of what stands behind no partitioner is the partition of the source.
+// The key of stages behind no partitioner is the partition of the source.
 template <typename In, typename... Head>
 [[nodiscard]] constexpr auto end_of(of_type<In>, const std::tuple<Head...>*, const std::tuple<>*) {
     return region_types<In, region<unnamed, no_call, Head...>>();
@@ -140,7 +140,7 @@ template <typename Source, typename Head, typename Regions>
 using last_types = decltype(end_of(of_type<typename std::remove_reference_t<Source>::value_type>(),
                                    static_cast<const Head*>(nullptr), static_cast<const Regions*>(nullptr)));
 
-/// Whether a stage can stand behind a partitioner.
+/// Whether a stage can come behind a partitioner.
 template <typename S, typename P, typename Source>
 struct check_place {
     static constexpr bool pairs = requires { requires S::pairs_by_key; };
@@ -285,7 +285,7 @@ template <typename Source, typename Head, typename F>
     return std::move(f) | unnamed() | std::move(c);
 }
 
-// Without a partitioner, what stands behind the event times runs by partition of the source.
+// Without a partitioner, the stages behind the event times run by partition of the source.
 template <typename Source, typename... Head, typename Sink>
 [[nodiscard]] auto operator|(open_flow<Source, std::tuple<Head...>, std::tuple<>>&& f, ending<Sink> e) {
     using output = typename last_types<Source, std::tuple<Head...>, std::tuple<>>::output;

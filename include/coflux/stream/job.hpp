@@ -34,7 +34,7 @@ struct retry {
     std::chrono::nanoseconds most = std::chrono::seconds(10);
 };
 
-/// What a run has done.
+/// The account of a run.
 struct job_report {
     std::uint64_t records = 0;  ///< read and processed
     std::uint64_t outputs = 0;  ///< written by the sink

@@ -91,7 +91,7 @@ concept key = std::movable<T> && std::equality_comparable<T> && requires(const T
     { key_hash()(k) } -> std::same_as<std::uint64_t>;
 };
 
-/// Records with the same key go to the same worker, in order: `by_key(&order::customer)`. What stands behind it has a
+/// Records with the same key go to the same worker, in order: `by_key(&order::customer)`. Stages behind it have a
 /// state for each key.
 ///
 /// Shapes: a function, or a pointer to a member, of a const record's value, that gives a `key` by value or by
@@ -112,8 +112,8 @@ struct by_key_of_source {
     F of;
     explicit by_key_of_source(F f) : of(std::move(f)) {}
 };
-/// Records with the same number go to the same worker, in order: `f(value) % job::slots` is their slot. For a spread
-/// that is known better than a hash knows it. A stage behind it has a state for each number.
+/// Records with the same number go to the same worker, in order: `f(value) % job::slots` is their slot. It serves
+/// where the spread is known better than a hash knows it. A stage behind it has a state for each number.
 ///
 /// Shapes: `f` gives an unsigned integer.
 template <typename F>
@@ -144,7 +144,7 @@ constexpr std::uint32_t slot_of(std::uint64_t hash, std::uint32_t slots) noexcep
     return static_cast<std::uint32_t>(((hash >> 32) * slots) >> 32);
 }
 
-/// What the engine asks a partitioner: the key's type, and the slot.
+/// The engine's questions to a partitioner: the key's type, and the slot.
 template <typename P, typename T>
 struct routing;
 

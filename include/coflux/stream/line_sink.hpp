@@ -26,9 +26,9 @@ struct line_sink_options {
 /// Writes each string, and a "\n" behind it, at the end of a file: `| map(to_text) | to(line_sink("out.txt"))`.
 ///
 /// For exactly_once it keeps a second file, PATH.committed: how long the file is, and the positions of the inputs. That
-/// one is replaced in one step, which is the commit. What a crash has left behind the committed length is cut off. For
-/// at_least_once that file is not there; what stands behind the last "\n" is the rest of a line that a crash has cut
-/// off, and goes.
+/// one is replaced in one step, which is the commit. Bytes that a crash has left behind the committed length are cut
+/// off. With at_least_once that file is not there; the bytes behind the last "\n" are the rest of a line that a crash
+/// has cut off, and go.
 ///
 /// Shapes: the file is made if there is none; it belongs to one sink at a time. Movable before the first use.
 /// Errors: std::invalid_argument for a string with a "\n": it would be two. std::system_error with the path, of the

@@ -42,7 +42,7 @@ struct line_source_options {
 ///
 /// Where it is quoted, a `"` opens a field only where it is its first byte, as in csv_fields. A field whose quote does
 /// not close before the end of the file or within `most_bytes`, or closes before something else than a separator, has a
-/// stray quote: its record ends with the line where that stands, and the next one begins behind it. So a stray quote
+/// stray quote: its record ends with the line of the quote, and the next one begins behind it. So a stray quote
 /// takes no other line in, and `parse(csv_fields())` refuses its record, by file and line.
 ///
 /// Shapes: `next` is the offset of the byte behind the line. Movable before the first read.

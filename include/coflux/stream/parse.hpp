@@ -15,7 +15,7 @@ namespace coflux::stream {
 
 namespace detail {
 
-/// Errors: bad_text where arrays and objects of JSON stand in each other more than 512 times. nlohmann/json copies,
+/// Errors: bad_text where arrays and objects of JSON are nested more than 512 times. nlohmann/json copies,
 /// writes and compares such a value by recursion, and a line of brackets would take the whole stack.
 void check_nesting(std::string_view json);
 

@@ -34,8 +34,8 @@ struct progress {
     friend bool operator==(const progress&, const progress&) = default;
 };
 
-/// "1.23 M records, 812 k/s, lag 3.20 M, watermark 2026-11-29 12:00:05, 1:05 left, 2 dead": without a line end. What is
-/// not known, or 0 behind the time that is left, is not named.
+/// "1.23 M records, 812 k/s, lag 3.20 M, watermark 2026-11-29 12:00:05, 1:05 left, 2 dead": without a line end. It
+/// does not name what is not known, nor a 0 behind the time that is left.
 [[nodiscard]] std::string to_text(const progress& p);
 
 /// Makes a progress of each snapshot: rates are those of the last ten.

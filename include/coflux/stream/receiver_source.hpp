@@ -23,20 +23,20 @@
 
 namespace coflux::stream {
 
-/// What values can be received from: a channel, or the receiver of one, of an mpsc or of an spsc.
+/// A type that values can be received from: a channel, or the receiver of one, of an mpsc or of an spsc.
 template <typename R>
 concept value_receiver = requires(std::remove_reference_t<R>& from) {
     from.receive();
     typename std::remove_cvref_t<decltype(from.try_receive())>::value_type;
 };
-/// What values of T can be sent to.
+/// A type that values of T can be sent to.
 template <typename S, typename T>
 concept value_sender = requires(std::remove_reference_t<S>& to, T& value) { to.send(std::move(value)); };
 
-/// What is received from a channel: `from(receiver_source(orders))`. It ends when the channel is closed and empty.
+/// The values of a channel: `from(receiver_source(orders))`. It ends when the channel is closed and empty.
 ///
-/// A batch is what is there at the time. What was received and is not committed when a job fails is lost: a channel
-/// cannot be read again.
+/// A batch is what is there at the time. Values that were received and are not committed when a job fails are lost: a
+/// channel cannot be read again.
 ///
 /// Shapes: a channel or receiver that has a name is used by reference, and outlives the run; a temporary is moved in.
 /// One partition, "0"; `next` counts.
@@ -97,9 +97,9 @@ sender_sink(Sender&&) -> sender_sink<Sender>;
 /// Gives the elements of the async_generator that `make(here)` makes: `from(generator_source(ticks))`. A lambda brings
 /// further arguments.
 ///
-/// Each element is a batch, because the next one may take any time. What was taken and is not committed when a job
-/// fails is lost. Each run makes a generator, in its own environment: so a stop, a limit or a drain of the job ends the
-/// waits of the generator, too.
+/// Each element is a batch, because the next one may take any time. Elements that were taken and are not committed when
+/// a job fails are lost. Each run makes a generator, in its own environment: so a stop, a limit or a drain of the job
+/// ends the waits of the generator, too.
 ///
 /// Shapes: a function of an environment. One partition, "0"; `next` counts.
 /// Errors: what the generator throws.

@@ -1,4 +1,4 @@
-// record: a value on its way through a stream job, and where it stands in its source.
+// record: a value on its way through a stream job, and its place in its source.
 #pragma once
 
 #include <chrono>
@@ -20,14 +20,14 @@ inline constexpr event_time no_time = event_time::min();
 /// The watermark behind the last record; after all others.
 inline constexpr event_time end_of_time = event_time::max();
 
-/// What a source has read, as it was: for dead letters.
+/// The bytes that a source has read, as they were: for dead letters.
 struct original {
     std::string key;
     std::string value;
     std::vector<std::pair<std::string, std::string>> headers;
 };
 
-/// A value on its way, and where it stands in its source.
+/// A value on its way, and its place in its source.
 ///
 /// Shapes: `T` is movable.
 /// Units: `next` is the source's own count: of records, bytes or offsets.
@@ -42,7 +42,7 @@ struct record {
     std::uint32_t partition = 0;
     /// Which slot of its region; the engine writes it.
     std::uint32_t slot = 0;
-    /// What was read, where its batch keeps it.
+    /// Its bytes as they were read, where its batch keeps them.
     const stream::original* original = nullptr;
 };
 
@@ -88,7 +88,7 @@ public:
         records_.swap(other.records_);
         originals_.swap(other.originals_);
     }
-    /// What was read of record `i`, where it is kept.
+    /// The bytes of record `i` as they were read, where they are kept.
     [[nodiscard]] std::shared_ptr<const original> original_of(std::size_t i) const noexcept {
         return i < originals_.size() ? originals_[i] : nullptr;
     }

@@ -28,7 +28,7 @@ struct batch_times {
     friend bool operator==(const batch_times&, const batch_times&) = default;
 };
 
-/// A partition of the source. What goes wrong is counted for the partition that the record names.
+/// A partition of the source. An error is counted for the partition that the record names.
 struct partition_snapshot {
     std::string name;
     std::uint64_t records = 0;  ///< read

@@ -50,7 +50,7 @@ concept committing_source = source<S> && requires(S& s, environment& here, const
     { s.commit(here, done) } -> std::same_as<call<void>>;
 };
 
-/// What has happened to a partition of a source.
+/// An event in the life of a partition of a source.
 enum class partition_event : unsigned char {
     assigned,  ///< the source gives its records from now on
     revoked,   ///< another process shall have it, once this one has released it
@@ -73,8 +73,8 @@ public:
 /// A source whose partitions come and go, as those of a consumer group do.
 ///
 /// Laws: `s.take_change()` gives the changes behind the records that were read, in their order, each once; a read may
-/// return true with no record because of one. What is revoked gives no record any more; `co_await s.release(here, p)`
-/// is called when all that was read of it is committed. A commit of a partition that the source does not have is
+/// return true with no record because of one. A revoked partition gives no record any more; `co_await s.release(here,
+/// p)` is called when all that was read of it is committed. A commit of a partition that the source does not have is
 /// ignored.
 template <typename S>
 concept rebalanced_source = committing_source<S> && requires(S& s, environment& here, std::uint32_t partition) {
@@ -111,8 +111,8 @@ concept ending_source = source<S> && requires(S& s) {
 /// A source made of others, which do not all begin a run in the same way.
 ///
 /// Laws: a run that has no positions, or whose source cannot seek, calls `co_await s.rewind(here, positions)` in place
-/// of a seek. Each of the others then begins as it would by itself: one that commits where it has committed, else one that
-/// can seek at its positions or its front.
+/// of a seek. Each of the others then begins as it would by itself: one that commits where it has committed, else one
+/// that can seek at its positions or its front.
 template <typename S>
 concept rewinding_source = source<S> && requires(S& s, environment& here, const positions& to) {
     { s.rewind(here, to) } -> std::same_as<call<void>>;

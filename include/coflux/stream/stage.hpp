@@ -13,7 +13,7 @@
 
 namespace coflux::stream {
 
-/// Where the value that a stage is given stands, and where its region's outputs go.
+/// The place of the value that a stage is given, and where its region's outputs go.
 struct place {
     /// The event time of the value: that of its record, or of the window that it is the result of.
     event_time time = no_time;

@@ -1,4 +1,4 @@
-// text_line: a line of a text, and where it stands there.
+// text_line: a line of a text, and its place there.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ public:
         : std::runtime_error(text(file, line, why)),
           file_(file),
           line_(line) {}
-    /// Of the line, where both are known.
+    /// The text names file and line, where both are known.
     bad_text(const text_line& of, std::string_view why)
         : bad_text(of.file == nullptr ? std::string_view() : std::string_view(*of.file), of.number, why) {}
 

@@ -170,8 +170,8 @@ private:
 /// `timed_fold<State, U>(on_value, on_timer)`: a fold() whose keys have a timer each.
 ///
 /// Shapes: `on_value(state, value, timer, emit)` and `on_timer(state, timer, emit)` change the state of a key, set or
-/// cancel its `key_timer`, and emit 0 to n outputs `U`. What `on_timer` emits has the time for which the timer was set.
-/// `State` is as that of a fold().
+/// cancel its `key_timer`, and emit 0 to n outputs `U`. Outputs of `on_timer` have the time for which the timer was
+/// set. `State` is as that of a fold().
 /// Returns: a stage. A timer fires once, in the order of times, when the watermark reaches it, with the state as it is
 /// then. At the end of the source all timers fire that are set.
 /// Errors: `on_value` that throws must have left the state as it was: the record is tried again, or given up. Where

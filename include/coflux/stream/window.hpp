@@ -104,7 +104,7 @@ struct window_stage {
 
 /// `by_key(&order::customer) | window(tumbling(1min), sum(&order::amount))`: windowed<Key, R> for each key and window.
 ///
-/// Shapes: windows, and an `aggregate` of the flow's values. It stands behind by_key(), by_partition() or to_one().
+/// Shapes: windows, and an `aggregate` of the flow's values. It comes behind by_key(), by_partition() or to_one().
 /// Returns: a stage. A window's result comes when the watermark passes its end, or as `options` say; those of a key in
 /// the order of their ends. Which results have a late value is not more than the options promise.
 /// Errors: a record without a time fails: give the flow event_times(). corrupt_state for the state of other windows.

@@ -11,7 +11,7 @@
 
 namespace coflux::stream {
 
-/// The result of a window for a key. Its event time, for what stands behind, is the last one within the window.
+/// The result of a window for a key. Its event time, for the stages behind, is the last one within the window.
 ///
 /// Units: `begin` is in the window, `end` is not. Both saturate at the ends of time.
 template <typename Key, typename R>
@@ -75,7 +75,7 @@ template <typename In, typename Key, typename R, typename Late>
 using window_output = std::conditional_t<std::is_same_v<Late, late_records>,
                                          std::variant<windowed<Key, R>, late_record<In>>, windowed<Key, R>>;
 
-/// What all windows do with their results, and with what is late.
+/// The common part of all windows: their results, and late values.
 template <typename In, typename Key, typename R, typename Options, typename Next>
 class window_operator : public stage_operator<Next> {
     using emit_policy = decltype(Options::emit);

@@ -9,7 +9,7 @@
 namespace coflux::testing {
 namespace detail {
 
-// What a replaced operator new writes (replace_new.hpp). A count only: relaxed throughout, because what is counted on
+// A replaced operator new writes it (replace_new.hpp). A count only: relaxed throughout, because what is counted on
 // one thread is read on that thread or after a join.
 inline constinit coflux::detail::atomic<std::size_t> new_calls{0};
 inline constinit coflux::detail::atomic<std::size_t> new_bytes{0};

@@ -7,7 +7,7 @@
 
 namespace coflux::testing {
 
-/// What is to be decided.
+/// The kind of a decision.
 enum class choice : std::uint8_t {
     next,    ///< what runs: timers that are due, then the ready coroutines, the one that has been ready longest first
     steal,   ///< an awaited fork that has not begun: 0 its parent runs it in place, 1 another worker has taken it

@@ -89,7 +89,7 @@ struct exploration {
 ///     EXPECT_TRUE(r.ok()) << r.report();
 ///
 /// Shapes: each call of the body makes what it needs anew, and behaves alike after equal decisions.
-/// Returns: what was run, and the failure. What the body throws stands before the hang that it may leave. It prints
+/// Returns: what was run, and the failure. An exception of the body comes before the hang that it may leave. It prints
 /// nothing; but a check that fails meanwhile prints the seed and the schedule, and a COFLUX_SCHEDULE of another program
 /// that does not fail is told on stderr.
 /// Errors: an environment variable that cannot be read as what it should be is a checked error. With COFLUX_SEED=n in

@@ -6,7 +6,7 @@
 
 namespace coflux::testing {
 
-/// What fault_point() throws where inject() has it throw.
+/// The exception of fault_point() where inject() has it throw.
 class injected_fault : public std::exception {
 public:
     [[nodiscard]] const char* what() const noexcept override { return "coflux: an injected fault"; }

@@ -22,8 +22,8 @@ public:
     injection(const injection&) = delete;
     injection& operator=(const injection&) = delete;
 
-    /// Where the body takes its frames and what else is to fail: `make_environment(run.memory(), …)`. What is left in
-    /// it at the end of the run is a leak.
+    /// Where the body takes its frames and what else is to fail: `make_environment(run.memory(), …)`. A block that
+    /// is left in it at the end of the run is a leak.
     [[nodiscard]] failing_resource* memory() noexcept { return &memory_; }
 
     /// Call it ahead of each resumption: `sim.on_step([&](std::size_t) { run.step(); })`, or that of a
@@ -34,7 +34,7 @@ public:
         happened_ = true;
         if (action_) action_();
     }
-    /// What is done at the chosen step: a stop request, a close, anything.
+    /// The action at the chosen step: a stop request, a close, anything.
     void at_step(std::function<void()> action) {
         action_ = std::move(action);
         has_action_ = true;
@@ -47,7 +47,7 @@ public:
         return happened_ || memory_.failures() != 0 || detail::fault_happened();
     }
 
-    // What the kinds of points are made of.
+    // The parts of the kinds of points.
     void arm_step(std::size_t n) noexcept { steps_left_ = n; }
     [[nodiscard]] bool has_action() const noexcept { return has_action_; }
     [[nodiscard]] std::size_t steps() const noexcept { return steps_; }

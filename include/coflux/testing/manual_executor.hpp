@@ -15,7 +15,7 @@
 
 namespace coflux::testing {
 
-/// What manual_executor::run() throws for a root that waits for something that no coroutine does.
+/// The exception of manual_executor::run() for a root that waits for something that no coroutine does.
 class stalled_error : public std::runtime_error {
 public:
     stalled_error() : std::runtime_error("coflux: nothing is queued any more, and the root has not ended") {}

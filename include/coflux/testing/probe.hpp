@@ -21,7 +21,7 @@
 
 namespace coflux::testing {
 
-/// What an await did when it began.
+/// The state of an await after its beginning.
 enum class await_state {
     ready,      ///< it did not wait: the outcome is there
     suspended,  ///< it waits, or has been woken meanwhile
@@ -29,7 +29,7 @@ enum class await_state {
 
 namespace detail {
 
-/// What a probe awaits: an awaitable, or what a function of none makes.
+/// The subject of a probe: an awaitable, or what a function of none makes.
 template <typename A>
 struct probed {
     using type = A;
@@ -74,8 +74,8 @@ private:
 /// Awaits one awaitable by hand: `probe p([&] { return m.lock(); });`, `p.start()`, `p.wakes()`, `p.resume()`,
 /// `p.outcome()`.
 ///
-/// Shapes: an awaitable, or a function of none that makes one. What is of Coflux is awaited by a coroutine on an
-/// executor of the probe's own. Of any other the members are called: await_ready(), await_suspend() with a handle that
+/// Shapes: an awaitable, or a function of none that makes one. A coroutine on an executor of the probe's own
+/// awaits those of Coflux. The members of any other are called: await_ready(), await_suspend() with a handle that
 /// only counts, and await_resume(); so it can be destroyed while it waits. An awaitable that is no lvalue is moved into
 /// the probe.
 /// Threads: the awaitable may wake on any; the members of the probe belong to one.

@@ -6,7 +6,7 @@
 
 namespace coflux::testing {
 
-/// What the kit needs of a test framework. `<coflux/testing/gtest.hpp>` registers GoogleTest.
+/// The kit's needs of a test framework. `<coflux/testing/gtest.hpp>` registers GoogleTest.
 struct test_framework {
     /// Records a failure of the running test and returns.
     void (*fail)(const char* message, const std::source_location& where);

@@ -19,15 +19,15 @@ namespace detail {
 class disk;
 }  // namespace detail
 
-/// What a simulated disk does, and what its chooser may let go wrong.
+/// The behaviour of a simulated disk, and the faults that its chooser may choose.
 struct sim_disk_options {
     std::string name = "disk";  ///< for dump()
     /// From the begin of an operation to its end. One that has begun is not given up by a stop.
     std::chrono::nanoseconds latency{0};
     std::chrono::nanoseconds sync_latency{0};  ///< of sync() and sync_data(), in place of `latency`
-    /// What a crash keeps or loses as a whole.
+    /// A crash keeps or loses it as a whole.
     std::size_t sector = 512;
-    /// What all files have together; beyond it a write fails with no_space_on_device.
+    /// The room of all files together; beyond it a write fails with no_space_on_device.
     std::uint64_t capacity = std::uint64_t{256} << 20;
     /// The chooser is asked how many bytes a call moves (choice::amount). An operation calls until all are moved, so
     /// this shows where a later call of it fails.
@@ -40,7 +40,7 @@ struct sim_disk_options {
     bool runs_full = true;     ///< a write fails with no_space_on_device
 };
 
-/// What a rule of a simulated disk is for.
+/// The calls that a rule of a simulated disk can be for.
 enum class disk_call : std::uint8_t { open, read, write, sync, rename, remove };
 
 /// A fault that happens in each run: "the third write from now on fails".
@@ -55,10 +55,10 @@ struct disk_fault {
 /// call is made for it. The code that uses it is unchanged.
 ///
 /// Each operation is an event of its own: the chooser decides which operation or which coroutine is next
-/// (choice::next), and what fails (choice::fault). 0 is the disk on a good day. What was written and not synced may be
-/// lost in crash(): as a whole, in part, at sectors, and in any order. A new file is one that a crash may lose until it
-/// is synced itself; its directory need not be. Renames and removals may be undone, the youngest first, until their
-/// directory is synced.
+/// (choice::next), and what fails (choice::fault). 0 is the disk on a good day. Bytes that were written and not
+/// synced may be lost in crash(): as a whole, in part, at sectors, and in any order. A new file is one that a crash may
+/// lose until it is synced itself; its directory need not be. Renames and removals may be undone, the youngest first,
+/// until their directory is synced.
 ///
 ///     simulation sim(decides);
 ///     sim_executor on;
@@ -78,10 +78,10 @@ struct disk_fault {
 /// Example: examples/49_sim_disk.cpp
 class sim_disk {
 public:
-    /// Of what runs on no executor that has a disk of its own.
+    /// The disk of coroutines on an executor that has none of its own.
     /// Pre: there is a simulation: the youngest of this thread.
     explicit sim_disk(sim_disk_options options = {});
-    /// Of what runs on `of`; that of a sim_host, for one of its machine.
+    /// The disk of coroutines on `of`; on the executor of a sim_host, that of its machine.
     explicit sim_disk(sim_executor of, sim_disk_options options = {});
     sim_disk(const sim_disk&) = delete;
     sim_disk& operator=(const sim_disk&) = delete;
@@ -93,7 +93,7 @@ public:
     /// With those that it is in.
     /// Errors: std::invalid_argument where a file is in the way.
     void make_directory(std::string_view path);
-    /// What programs would read; none if there is no such file.
+    /// The bytes that programs would read; none if there is no such file.
     [[nodiscard]] std::optional<std::string> contents(std::string_view path) const;
 
     /// The power goes: of what is not synced the chooser takes what it wants (choice::fault, 0: all is kept). Files

@@ -17,18 +17,18 @@ class sim_worker;
 /// take. Several may belong to one simulation; law 3 holds between them.
 ///
 /// Threads: that of its simulation.
-/// Lifetime: its simulation outlives the environments that name it; copies stand for the same executor.
+/// Lifetime: its simulation outlives the environments that name it; copies are the same executor.
 class sim_executor {
 public:
-    /// Of the youngest simulation of this thread.
+    /// The executor of the youngest simulation of this thread.
     /// Pre: there is one.
     sim_executor();
     explicit sim_executor(simulation& in);
 
-    /// For handles of any coroutine. What foreign code wraps around it resumes in the order in which it is called, too.
+    /// Takes handles of any coroutine. Wrappers of foreign code resume in the order in which they are called, too.
     void execute(std::coroutine_handle<> h) noexcept;
     [[nodiscard]] void* identity() const noexcept { return queue_; }
-    /// What environments call, with coroutines of Coflux.
+    /// Environments call it, with coroutines of Coflux.
     static void execute_on(void* identity, std::coroutine_handle<> h) noexcept;
 
 private:

@@ -19,7 +19,7 @@ struct network_host;
 class network;
 }  // namespace detail
 
-/// What a simulated network does, and what its chooser may let go wrong.
+/// The behaviour of a simulated network, and the faults that its chooser may choose.
 struct sim_network_options {
     /// From one host to another one. On one host it is none.
     std::chrono::nanoseconds latency{0};
@@ -29,8 +29,8 @@ struct sim_network_options {
     bool short_moves = true;
     /// Datagrams of a udp_socket that have come to their time arrive in any order (choice::next).
     bool reorders = true;
-    /// Datagrams that a socket holds unread at most. What comes beyond them is lost; of local sockets none is, and the
-    /// sender waits.
+    /// Datagrams that a socket holds unread at most. Those beyond them are lost; those of local sockets never are:
+    /// the sender waits.
     std::size_t messages = 64;
     /// How many faults the chooser may make in a run (choice::fault): of each of the kinds that follow.
     std::size_t faults = 0;
@@ -48,9 +48,9 @@ struct sim_network_options {
     std::chrono::nanoseconds send_limit = std::chrono::minutes(15);
 };
 
-/// A machine on a simulated network. What coroutines on its executor open, it opens.
+/// A machine on a simulated network. It opens the sockets of coroutines on its executor.
 ///
-/// Shapes: a handle; copies stand for the same machine.
+/// Shapes: a handle; copies are the same machine.
 /// Lifetime: that of its network.
 class sim_host {
 public:
@@ -78,13 +78,13 @@ private:
 /// unix_datagram, without descriptors, credentials and files. The code that uses them is unchanged. Their
 /// socket_options are taken and change nothing. All else of I/O is the system's.
 ///
-/// A connection is a queue of bytes in each direction, in order and of a bounded length. What is sent arrives as an
-/// event of its own: the chooser decides which arrival or which coroutine is next (choice::next), how many bytes a call
-/// moves (choice::amount), and what fails (choice::fault). A datagram is an event of its own. Of those that have come
-/// to their time the chooser decides which arrives next; one that finds its receiver without room, or none there, is
-/// lost. 0 is the network on a good day. Every await of an operation is a point at which others may come in. What is
-/// opened where no host's executor runs (by the test itself, by a coroutine on another executor) is opened by local();
-/// but a listener or a udp_socket for the address of a host is that host's.
+/// A connection is a queue of bytes in each direction, in order and of a bounded length. Bytes that are sent arrive as
+/// an event of its own: the chooser decides which arrival or which coroutine is next (choice::next), how many bytes a
+/// call moves (choice::amount), and what fails (choice::fault). A datagram is an event of its own. The chooser decides
+/// which of those that have come to their time arrives next; one that finds its receiver without room, or none there,
+/// is lost. 0 is the network on a good day. Every await of an operation is a point at which others may come in. A
+/// socket that is opened where no host's executor runs (by the test itself, by a coroutine on another executor) is
+/// opened by local(); but a listener or a udp_socket for the address of a host is that host's.
 ///
 ///     simulation sim(decides);
 ///     sim_network net({.faults = 1});
@@ -100,7 +100,7 @@ private:
 /// Lifetime: its simulation outlives it, and it outlives the streams and listeners that were opened meanwhile.
 class sim_network {
 public:
-    /// Of the youngest simulation of this thread.
+    /// The network of the youngest simulation of this thread.
     /// Pre: there is one.
     explicit sim_network(sim_network_options options = {});
     explicit sim_network(simulation& in, sim_network_options options = {});
@@ -109,18 +109,18 @@ public:
     ~sim_network();
 
     /// The machine with this numeric address; it is made in the first call.
-    /// Errors: std::invalid_argument for what is no numeric address, or one that stands for this machine.
+    /// Errors: std::invalid_argument for what is no numeric address, or one of this machine.
     [[nodiscard]] sim_host host(std::string_view address);
     /// The machine of what runs on no host's executor: `192.0.2.1`.
     [[nodiscard]] sim_host local() noexcept;
 
-    /// Nothing arrives at one from the other any more. What is on its way, and what is sent, waits for heal(), but for
-    /// datagrams: those are lost.
+    /// Nothing arrives at one from the other any more. Bytes that are on their way or sent wait for heal(); datagrams
+    /// are lost.
     void partition(sim_host a, sim_host b);
     void heal(sim_host a, sim_host b) noexcept;
     /// All partitions.
     void heal() noexcept;
-    /// Of what is sent between the two from now on. What was sent before is never overtaken.
+    /// The latency of all that is sent between the two from now on. It overtakes nothing that was sent before.
     void latency(sim_host a, sim_host b, std::chrono::nanoseconds d);
 
     /// The machine loses its sockets, and what was on its way from it. No peer is told: one that sends to it waits. Its

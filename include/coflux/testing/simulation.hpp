@@ -54,7 +54,7 @@ public:
 ///
 /// Errors: get() and join() throw deadlock_error when nothing can run any more, and livelock_error after max_steps,
 /// once what hangs has been stopped and has ended. Where nothing can be thrown, in the destructor of a task, the first
-/// such error ends the program with its text, unless explore() collects it. What cannot even be stopped ends the
+/// such error ends the program with its text, unless explore() collects it. A hang that cannot even be stopped ends the
 /// program with the same text. A coroutine that another thread resumes is a checked error.
 /// Threads: the one that made it; simulations of one thread are nested.
 /// Costs: after the first simulations of a thread none allocates, but for schedules longer than those before.
@@ -65,7 +65,7 @@ public:
     explicit simulation(chooser& decides, simulation_options options = {});
     simulation(const simulation&) = delete;
     simulation& operator=(const simulation&) = delete;
-    /// What is ready or sleeps goes on to its end first.
+    /// Coroutines that are ready or sleep go on to their end first.
     ~simulation();
 
     /// The youngest of the calling thread; nullptr if there is none.
@@ -82,7 +82,7 @@ public:
     /// Calls `f(n)` before the n-th resumption, and before it is decided which coroutine that is; the first is 1. It
     /// may wake and stop coroutines, and must not throw. One at a time; an empty one calls nothing.
     void on_step(std::function<void(std::size_t)> f);
-    /// Calls `f(n)` at the n-th await of a coroutine, ready or not; the first is 1. What it throws comes out of that
+    /// Calls `f(n)` at the n-th await of a coroutine, ready or not; the first is 1. Its exception comes out of that
     /// await, as an error of what is awaited would. Only in files that are compiled with COFLUX_TEST_POINTS defined as
     /// 1: define it for all files of the program that have coroutines, or for none. One at a time; an empty one calls
     /// nothing.
@@ -97,7 +97,7 @@ public:
     [[nodiscard]] std::chrono::nanoseconds elapsed() const noexcept;
     /// Resumptions so far.
     [[nodiscard]] std::size_t steps() const noexcept;
-    /// What was decided so far: given to a replay_chooser it makes the same run.
+    /// The decisions so far: given to a replay_chooser it makes the same run.
     [[nodiscard]] const std::vector<decision>& schedule() const noexcept;
     /// Which coroutine waits for what, awaited by which one, at which file:line, and the tree of the coroutines that
     /// are alive. The tree holds the coroutines that are ready, that wait, or that await one of these, and all above.

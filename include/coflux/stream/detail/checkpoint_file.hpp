@@ -23,7 +23,7 @@ struct stored_state {
     friend bool operator==(const stored_state&, const stored_state&) = default;
 };
 
-/// What a file begins with. The bytes of the states that are its own follow, in the order of `states`.
+/// The beginning of a file. The bytes of the states that are its own follow, in the order of `states`.
 struct checkpoint_head {
     std::string job;
     std::uint64_t number = 0;
@@ -31,7 +31,7 @@ struct checkpoint_head {
     positions at;
     std::vector<stored_state> states;
 
-    /// Of the states that are its own.
+    /// The bytes of the states that are its own.
     [[nodiscard]] std::uint64_t own_bytes() const noexcept;
 
     friend bool operator==(const checkpoint_head&, const checkpoint_head&) = default;

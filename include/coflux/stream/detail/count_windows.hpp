@@ -50,7 +50,7 @@ public:
         if (is_full) into = {};
     }
 
-    /// What is left at the end of the source is given, too.
+    /// Windows that are left at the end of the source are given, too.
     void advance(place& at, event_time watermark) {
         if (watermark == end_of_time) {
             for (auto& [key, into] : of_) {

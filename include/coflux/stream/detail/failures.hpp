@@ -21,7 +21,7 @@
 
 namespace coflux::stream::detail {
 
-/// What all workers of a job need to decide about a failure.
+/// All workers of a job decide about a failure by it.
 template <typename OnError>
 struct failure_policy {
     OnError on_error;

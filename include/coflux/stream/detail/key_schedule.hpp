@@ -9,7 +9,7 @@
 
 namespace coflux::stream::detail {
 
-/// A heap of times. A state keeps the time for which its key stands here, its `scheduled`: an entry of another time is
+/// A heap of times. A state keeps the time for which its key is here, its `scheduled`: an entry of another time is
 /// out of date. So a key whose time moves on is looked at once in the while by which it moves, not with each value.
 template <typename Key>
 class key_schedule {

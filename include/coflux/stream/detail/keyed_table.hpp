@@ -14,7 +14,7 @@
 
 namespace coflux::stream::detail {
 
-/// Entries stand in a vector in no order; an open table of 32-bit indexes finds them by linear probing. An entry that
+/// A vector has the entries in no order; an open table of 32-bit indexes finds them by linear probing. An entry that
 /// is erased is replaced by the last one, so a walk over all sees no gaps.
 template <typename Key, typename State>
 class keyed_table {
@@ -99,7 +99,7 @@ public:
         for (const entry& each : entries_) out(each.key, each.state);
     }
     /// In place of what it has. It gets its size before it is filled, and no key is looked for.
-    /// Errors: corrupt_state, also where a key stands there twice; the table is as before.
+    /// Errors: corrupt_state, also where a key is there twice; the table is as before.
     void load(state_reader& in) {
         std::size_t left = in.size();
         std::vector<entry> entries;

@@ -142,7 +142,7 @@ private:
         return {s, n - (std::size_t{8} << s)};
     }
 
-    // States of a segment: nullptr, then lines for ever. Of the size: how many lines are in use.
+    // States of a segment: nullptr, then lines for ever. The size is how many lines are in use.
     std::array<std::atomic<T*>, 30> segments_{};  // numbers are of 32 bits
     std::atomic<std::size_t> size_{0};
 };

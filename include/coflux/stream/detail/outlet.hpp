@@ -68,12 +68,12 @@ public:
     /// Pre: takes_whole(), and each record has its slot.
     void take_whole(batch<T>& records) noexcept { links_[0].filled->records.swap(records); }
 
-    /// What was put since the last mark stays.
+    /// Values that were put since the last mark stay.
     void mark() noexcept {
         recent_ = 0;
         if constexpr (!by::one_worker) recent_owners_.clear();
     }
-    /// What was put since the last mark goes.
+    /// Values that were put since the last mark go.
     void undo() noexcept {
         for (; recent_ != 0; --recent_) links_[0].filled->records.pop_back();
         for (const std::uint32_t owner : recent_owners_) links_[owner].filled->records.pop_back();
@@ -134,7 +134,7 @@ private:
     };
 
     // Where there are several links, or what was read goes with the record, or its parcel must grow. Apart, so that
-    // put() is inlined; by value, so that neither the place nor a small value must stand in memory for it.
+    // put() is inlined; by value, so that neither the place nor a small value must be in memory for it.
     using apart_value = std::conditional_t<std::is_trivially_copyable_v<T>, T, T&&>;
     [[gnu::noinline]] void put_apart(apart_value value, const place& at) {
         const std::shared_ptr<const original>* const read = at.read;

@@ -79,7 +79,7 @@ private:
             while (pane != begin) {
                 --pane;
                 for (const auto& [key, cell] : pane->second.table) {
-                    State joined = cell.state;  // the later ones stand behind
+                    State joined = cell.state;  // the later ones are behind
                     State& into = merged[key];
                     aggregate.merge(joined, into);
                     into = std::move(joined);
@@ -102,7 +102,7 @@ private:
     bool is_valid_ = false;
 };
 
-/// The operator. Panes stand in the order of time, each with a table of its keys.
+/// The operator. Panes are in the order of time, each with a table of its keys.
 template <typename Aggregate, typename In, typename Key, typename Options, typename Next>
 class pane_windows : public window_operator<In, Key, aggregate_result<Aggregate, In>, Options, Next> {
     using base = window_operator<In, Key, aggregate_result<Aggregate, In>, Options, Next>;

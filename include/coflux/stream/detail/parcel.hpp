@@ -17,7 +17,7 @@
 
 namespace coflux::stream::detail {
 
-/// What a producer says behind the records of a parcel.
+/// A producer's word behind the records of a parcel.
 enum class parcel_kind : unsigned char {
     records,  ///< more will come
     barrier,  ///< all that is before barrier `barrier` has been sent
@@ -131,7 +131,7 @@ private:
         : to_(std::move(ends.first)),
           from_(std::move(ends.second)) {}
 
-    // What was set aside of a producer that waits at no barrier any more.
+    // A parcel that was set aside of a producer that waits at no barrier any more.
     [[nodiscard]] parcel<T>* take_aside() {
         if (aside_ == 0) return nullptr;
         for (producer& each : producers_) {

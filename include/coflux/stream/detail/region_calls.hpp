@@ -17,7 +17,7 @@
 
 namespace coflux::stream::detail {
 
-/// Results stand where their records do; a record that was given up has none.
+/// Results have the places of their records; a record that was given up has none.
 template <typename In, typename Out>
 class region_calls {
 public:

@@ -16,7 +16,7 @@
 
 namespace coflux::stream::detail {
 
-/// The sessions of a key stand in the order of time; two never come nearer than the gap.
+/// The sessions of a key are in the order of time; two never come nearer than the gap.
 template <typename Aggregate, typename In, typename Key, typename Options, typename Next>
 class session_windows : public window_operator<In, Key, aggregate_result<Aggregate, In>, Options, Next> {
     using base = window_operator<In, Key, aggregate_result<Aggregate, In>, Options, Next>;

@@ -79,7 +79,7 @@ public:
         }
     }
 
-    /// The job has failed: the open transaction is aborted. What it says to that is not told, because the job's error
+    /// The job has failed: the open transaction is aborted. An error of that is not told, because the job's error
     /// is, and the next run fences what is left.
     [[nodiscard]] call<void> abandon(environment&) {
         if constexpr (is_exact) {

@@ -46,7 +46,7 @@ template <typename C>
 inline constexpr bool can_be_stopped = coflux::detail::native_awaitable<decltype(std::declval<C&>().send(1))> &&
                                        coflux::detail::native_awaitable<decltype(std::declval<C&>().receive())>;
 
-/// What happened at one end.
+/// An event at one end.
 struct record {
     int sent = 0;
     int refused = 0;
@@ -54,7 +54,7 @@ struct record {
     std::vector<int> got;
 };
 
-/// What a sender sends first.
+/// The first values of a sender.
 inline std::vector<int> first(int n) {
     std::vector<int> values;
     for (int i = 0; i < n; ++i) values.push_back(i);
@@ -146,7 +146,7 @@ private:
 
 }  // namespace coroutines
 
-/// What one sender sends arrives in its order, and all of it.
+/// The values of one sender arrive in its order, and all of them.
 template <typename Make>
 violations delivers_in_order(Make make, const conformance_options& options = {}) {
     coroutines::bench<Make> on("delivers_in_order", make, options);
@@ -180,7 +180,7 @@ violations makes_receivers_wait_for_a_value(Make make, const conformance_options
     return on.end();
 }
 
-/// What was sent before the close is received; a send that waits is refused, and its value never arrives.
+/// A value that was sent before the close is received; a send that waits is refused, and its value never arrives.
 template <typename Make>
 violations keeps_what_was_sent_before_the_close(Make make, const conformance_options& options = {}) {
     coroutines::bench<Make> on("keeps_what_was_sent_before_the_close", make, options);

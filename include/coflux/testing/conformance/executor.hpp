@@ -99,8 +99,8 @@ violations resumes_later_and_from_a_plain_stack(Make make, const conformance_opt
     return found;
 }
 
-/// What happened before execute() happens before the resumption. What this sees by itself is little; under
-/// ThreadSanitizer it sees all.
+/// Effects before execute() happen before the resumption. By itself this sees little; under ThreadSanitizer it sees
+/// all.
 template <typename Make>
 violations shows_what_happened_before(Make make, const conformance_options& options = {}) {
     using executor = detail::executor_type<subject_of<Make>>;
@@ -184,7 +184,7 @@ violations resumes_what_is_queued_when_it_dies(Make make, const conformance_opti
 }
 
 /// Its destructor waits for calls of execute() that have not returned: a coroutine may let the owner destroy the
-/// executor while the call that queued it still has something to do. What this sees by itself is a crash; a sanitizer
+/// executor while the call that queued it still has something to do. By itself this sees a crash; a sanitizer
 /// sees more.
 template <typename Make>
 violations waits_for_calls_when_it_dies(Make make, const conformance_options& options = {}) {

@@ -33,7 +33,7 @@ using mutex_of = decltype(std::declval<Make&>()());
 template <typename M>
 using lock_of = decltype(std::declval<M&>().lock());
 
-/// What happened, on one thread or under the lock.
+/// The events on one thread or under the lock.
 struct record {
     int inside = 0;
     bool overlapped = false;

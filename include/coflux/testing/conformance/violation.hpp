@@ -1,4 +1,4 @@
-// What the conformance checks give: the laws that a type does not keep.
+// The result of the conformance checks: the laws that a type does not keep.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// What a check is given: an executor and, where it does not run by itself, how to run it.
+// The subject of a check: an executor and, where it does not run by itself, how to run it.
 #pragma once
 
 #include <atomic>
@@ -66,8 +66,8 @@ struct on_this_stack {
     static on_this_stack& here() noexcept;
 };
 
-/// What stands for a coroutine where an executor is checked: it may be resumed twice, and it knows from where. Begins
-/// as a coroutine frame of either compiler does.
+/// A frame in place of a coroutine where an executor is checked: it may be resumed twice, and it knows from where.
+/// Begins as a coroutine frame of either compiler does.
 struct marked_frame {
     void (*resume)(void*) = &run;
     void (*destroy)(void*) = &run;
@@ -98,7 +98,7 @@ void execute_marked(E& executor, std::coroutine_handle<> h) noexcept {
     --on_this_stack::here().in_execute;
 }
 
-/// What could not be brought to an end, and so cannot be destroyed: it stays, and a pointer to it is kept.
+/// Keeps an object that could not be brought to an end, and so cannot be destroyed.
 void keep_for_ever(std::shared_ptr<void> what);
 
 /// A subject with an environment, for coroutines.
@@ -123,7 +123,7 @@ struct room {
     decltype(make_environment(std::declval<E&>())) env = make_environment(subject);
 };
 
-/// What an await of `A` gives.
+/// The result of an await of `A`.
 template <typename A>
 using awaited_result = decltype(coflux::detail::bind_await(std::declval<coflux::detail::promise_base&>(),
                                                            std::declval<A>(), std::source_location{})
