@@ -10,7 +10,7 @@ bool try_win(channel_node& n) noexcept {
 }
 
 void wake(channel_node& n) noexcept {
-    n.select != nullptr ? n.select->won(n.position) : static_cast<channel_wait&>(n).wake();
+    n.select != nullptr ? n.select->won() : static_cast<channel_wait&>(n).wake();
 }
 
 void channel_wakes::wake_all() noexcept {

@@ -11,6 +11,7 @@
 #include <coflux/core/detail/wait/turn.hpp>
 
 #include "core/detail/scope/scope_failures.hpp"
+#include "core/detail/wait/stop_steps.hpp"
 
 namespace coflux::detail {
 
@@ -160,7 +161,8 @@ std::coroutine_handle<> select_core::await_suspend(std::coroutine_handle<>) {
     try {
         went = attempt_wait(*this, [this, &wakes]() noexcept { return enter(wakes); });
     } catch (...) {
-        stop_losers(no_case);
+        // Nothing waits for them: at once.
+        for (std::size_t i = 0; i != cases_.size(); ++i) (void)stop_loser(this, i);
         throw;
     }
     if (went == wait_attempt::waits) return alone ? suspended() : wait_for_children();  // alone it may be gone
@@ -221,10 +223,7 @@ std::coroutine_handle<> select_core::wait_for_children() noexcept {
         units_.fetch_add(1, memory_order_relaxed);  // pairs with nothing: ours is still out
         if (try_await(*e.child)) continue;
         units_.fetch_sub(1, memory_order_relaxed);
-        if (decide(e.child->position)) {
-            stop_losers(e.child->position);
-            (void)give_back_unit();  // that of the decision; ours is still out
-        }
+        if (decide(e.child->position) && stop_losers()) (void)give_back_unit();  // that of the decision; not ours yet
     }
     if (!give_back_unit()) return suspended();  // this may be gone
     joined();
@@ -243,8 +242,8 @@ std::coroutine_handle<> select_core::stop_and_join() noexcept {
 /// It is decided, and this thread runs the coroutine: requests a stop of the losers, and waits for their ends.
 std::coroutine_handle<> select_core::join_losers() noexcept {
     promise_base& p = coroutine();
-    units_.store(1, memory_order_relaxed);  // published by try_await()
-    stop_losers(is_decided() ? decided() - first_case : no_case);
+    units_.store(2, memory_order_relaxed);  // the decision and ours; published by try_await()
+    if (stop_losers()) (void)give_back_unit();
     for (select_entry& e : cases_) {
         if (e.child == nullptr || !e.child->is_running()) continue;
         units_.fetch_add(1, memory_order_relaxed);  // pairs with nothing: ours is still out
@@ -256,11 +255,27 @@ std::coroutine_handle<> select_core::join_losers() noexcept {
     return transfer(p.handle());
 }
 
-void select_core::stop_losers(std::uint32_t winner) noexcept {
-    for (const select_entry& e : cases_) {
-        if (e.child != nullptr && e.child->position != winner && e.child->is_running())
-            promise_base::of(*e.child->control).request_stop();
-    }
+/// It is decided: requests a stop of the coroutines that have lost. True if the caller gives back the unit of the
+/// decision. Where they are many, that is done later, on the executor of the coroutine.
+bool select_core::stop_losers() noexcept {
+    static constexpr many_stops::operation_calls calls{&stop_loser, &give_back_decision};
+    return many_stops(this, calls, cases_.size()).request(coroutine());
+}
+
+bool select_core::stop_loser(void* self, std::size_t i) noexcept {
+    const auto& of = *static_cast<select_core*>(self);
+    const select_child* const c = of.cases_[i].child;
+    if (c == nullptr || of.decided() == first_case + c->position || !c->is_running()) return false;
+    promise_base::of(*c->control).request_stop();
+    return true;
+}
+
+/// On a thread that does not run the coroutine.
+void select_core::give_back_decision(void* self) noexcept {
+    auto& of = *static_cast<select_core*>(self);
+    if (!of.give_back_unit()) return;
+    of.joined();
+    of.wake();
 }
 
 bool select_core::give_back_unit() noexcept {
@@ -296,10 +311,8 @@ void select_core::joined() noexcept {
 std::coroutine_handle<> select_core::child_ended(waiter& self, frame_control&, const void* here) noexcept {
     auto& child = static_cast<select_child&>(self);
     select_core& of = *child.of;
-    if (of.decide(child.position)) {
-        of.stop_losers(child.position);
+    if (of.decide(child.position) && of.stop_losers())
         (void)of.give_back_unit();  // that of the decision; the child's own is still out
-    }
     if (!of.give_back_unit()) return std::noop_coroutine();
     of.joined();
     return promise_base::resume_from(of.coroutine(), here);
@@ -308,12 +321,9 @@ std::coroutine_handle<> select_core::child_ended(waiter& self, frame_control&, c
 // --- the other ways to an end
 // ---------------------------------------------------------------------------------------------------------------------
 
-void select_core::won(std::uint32_t position) noexcept {
+void select_core::won() noexcept {
     if (children_ == 0) return wake();
-    stop_losers(position);
-    if (!give_back_unit()) return;
-    joined();
-    wake();
+    if (stop_losers()) give_back_decision(this);
 }
 
 bool select_core::claim(wait_operation& op) noexcept {
@@ -327,10 +337,7 @@ bool select_core::claim(wait_operation& op) noexcept {
 void select_core::stop(wait_operation& claimed) noexcept {
     auto& self = static_cast<select_core&>(claimed);
     if (self.children_ == 0) return stop_claimed(self);
-    self.stop_losers(no_case);
-    if (!self.give_back_unit()) return;
-    self.joined();
-    self.wake();
+    if (self.stop_losers()) give_back_decision(&self);
 }
 
 void select_core::leave() noexcept {

@@ -7,6 +7,7 @@
 #include <coflux/core/detail/scope/failure.hpp>
 
 #include "core/detail/scope/scope_failures.hpp"
+#include "core/detail/wait/stop_steps.hpp"
 
 namespace coflux::detail {
 namespace {
@@ -61,7 +62,8 @@ std::coroutine_handle<> some_awaiter::await_suspend(std::coroutine_handle<>) noe
     } else if (stop_requested) [[unlikely]] {
         return p.stop_here();
     }
-    std::size_t ended = 1;  // the registration's own unit
+    if (count_ > longest_stop_step) p.open_for_waits();  // a child of it may stop the others
+    std::size_t ended = 1;                               // the registration's own unit
     std::coroutine_handle<> next = std::noop_coroutine();
     for (std::size_t i = 0; i < count_; ++i) {
         some_node& node = nodes_[i];
@@ -90,10 +92,15 @@ std::coroutine_handle<> some_awaiter::child_ended(waiter& self, frame_control&, 
     auto& node = static_cast<some_node&>(self);
     some_awaiter& of = *node.of;
     of.note(static_cast<std::size_t>(&node - of.nodes_));
-    if (of.pending_.fetch_sub(1, memory_order_acq_rel) != 1) return std::noop_coroutine();  // `of` may be gone
-    promise_base& p = of.coroutine_;
-    if (of.stops_awaiting()) p.begin_unwind();
-    if (!of.relay_.over()) return std::noop_coroutine();
+    return of.give_back_unit(here);
+}
+
+/// On a thread that runs another coroutine, or none.
+std::coroutine_handle<> some_awaiter::give_back_unit(const void* here) noexcept {
+    if (pending_.fetch_sub(1, memory_order_acq_rel) != 1) return std::noop_coroutine();  // this object may be gone
+    promise_base& p = coroutine_;
+    if (stops_awaiting()) p.begin_unwind();
+    if (!relay_.over()) return std::noop_coroutine();
     return promise_base::resume_from(p, here);
 }
 
@@ -146,7 +153,7 @@ void some_awaiter::note(std::size_t i) noexcept {
         break;
     }
     }
-    if (decides) stop_others(i);
+    if (decides) stop_others();
 }
 
 bool some_awaiter::note_value(std::size_t i) noexcept {
@@ -157,11 +164,15 @@ bool some_awaiter::note_value(std::size_t i) noexcept {
     return rank + 1 == wanted_ && wanted_ != count_;  // where all must give values, the last leaves none to stop
 }
 
-void some_awaiter::stop_others(std::size_t i) noexcept {
-    for (std::size_t j = 0; j < count_; ++j) {
-        if (j == i) continue;
-        request_stop_of(*nodes_[j].child);
-    }
+/// The party that has noted the end has a unit of pending_, and gives that back after this.
+void some_awaiter::stop_others() noexcept {
+    static constexpr many_stops::operation_calls calls{
+        [](void* self, std::size_t i) noexcept {
+            return request_stop_of(*static_cast<some_awaiter*>(self)->nodes_[i].child);
+        },
+        [](void* self) noexcept { (void)static_cast<some_awaiter*>(self)->give_back_unit(nullptr); }};
+    pending_.fetch_add(1, memory_order_relaxed);  // pairs with nothing: the caller's is out
+    if (many_stops(this, calls, count_).request(coroutine_)) pending_.fetch_sub(1, memory_order_relaxed);
 }
 
 bool some_awaiter::has_values() const noexcept {

@@ -8,6 +8,7 @@
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -108,6 +109,78 @@ TEST(law_04_nesting, a_stop_of_many_children_lets_the_executor_look_at_its_queue
     by_hand.run_all();
     EXPECT_TRUE(root.done());
     root.join();
+}
+
+constexpr int losers = 5'000;
+
+/// Waits for children that were made elsewhere: the tree does not reach them.
+coflux::task<void, manual_executor> selects_of(coflux::environment&,
+                                               std::vector<coflux::fork<void, manual_executor>> all,
+                                               coflux::borrowed<coflux::channel<int[1]>> c) {
+    const auto got = co_await coflux::select(std::move(all), c->receive());
+    EXPECT_EQ(got.index(), 1U);
+}
+coflux::task<void, manual_executor> is_first_of(coflux::environment&,
+                                                std::vector<coflux::fork<void, manual_executor>> all) {
+    const auto got = co_await coflux::when_any(std::move(all));
+    EXPECT_EQ(got.index(), static_cast<std::size_t>(losers));
+}
+
+coflux::task<void, manual_executor> makes_for(coflux::environment&, coflux::manual_reset_event* never,
+                                              coflux::manual_reset_event* first,
+                                              std::vector<coflux::fork<void, manual_executor>>* all) {
+    auto&& here = co_await coflux::context();
+    for (int i = 0; i != losers; ++i) all->push_back(waits(here, never));
+    if (first != nullptr) all->push_back(waits(here, first));
+}
+
+/// Of what is queued in one turn of the executor: the most.
+std::size_t longest_turn(manual_executor& by_hand, std::size_t before) {
+    std::size_t longest = by_hand.executed() - before;
+    for (std::size_t seen = by_hand.executed(); by_hand.run_one(); seen = by_hand.executed())
+        longest = std::max(longest, by_hand.executed() - seen);
+    return longest;
+}
+
+TEST(law_04_nesting, losers_of_a_select_are_stopped_in_steps) {
+    manual_executor by_hand;
+    auto env = coflux::make_environment(by_hand);
+    coflux::manual_reset_event never;
+    coflux::channel<int[1]> c;
+    std::vector<coflux::fork<void, manual_executor>> all;
+    auto maker = makes_for(env, &never, nullptr, &all);
+    by_hand.run_all();
+    auto root = selects_of(env, std::move(all), coflux::borrowed(c));
+    by_hand.run_all();
+    const std::size_t before = by_hand.executed();
+    EXPECT_TRUE(c.try_send(1));
+    EXPECT_FALSE(root.done());
+    EXPECT_LE(longest_turn(by_hand, before), static_cast<std::size_t>(coflux::detail::longest_stop_step) + 1);
+    EXPECT_GE(by_hand.executed() - before, static_cast<std::size_t>(losers));
+    EXPECT_TRUE(root.done());
+    EXPECT_TRUE(maker.done());
+    root.join();
+    maker.join();
+}
+
+TEST(law_04_nesting, losers_of_when_any_are_stopped_in_steps) {
+    manual_executor by_hand;
+    auto env = coflux::make_environment(by_hand);
+    coflux::manual_reset_event never;
+    coflux::manual_reset_event first;
+    std::vector<coflux::fork<void, manual_executor>> all;
+    auto maker = makes_for(env, &never, &first, &all);
+    by_hand.run_all();
+    auto root = is_first_of(env, std::move(all));
+    by_hand.run_all();
+    const std::size_t before = by_hand.executed();
+    first.set();
+    EXPECT_LE(longest_turn(by_hand, before), static_cast<std::size_t>(coflux::detail::longest_stop_step) + 1);
+    EXPECT_GE(by_hand.executed() - before, static_cast<std::size_t>(losers));
+    EXPECT_TRUE(root.done());
+    EXPECT_TRUE(maker.done());
+    root.join();
+    maker.join();
 }
 
 coflux::fork<void, manual_executor> computes(coflux::environment&, coflux::manual_reset_event* e,

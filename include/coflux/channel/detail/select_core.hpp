@@ -61,7 +61,7 @@ public:
                                              memory_order_relaxed);
     }
     /// After a channel's case won and its value has moved, without locks.
-    void won(std::uint32_t position) noexcept;
+    void won() noexcept;
 
     [[nodiscard]] bool await_ready() noexcept;
     std::coroutine_handle<> await_suspend(std::coroutine_handle<>);
@@ -109,7 +109,9 @@ private:
     std::coroutine_handle<> stop_and_join() noexcept;
     std::coroutine_handle<> join_losers() noexcept;
     [[nodiscard]] bool try_await(select_child& c) noexcept;
-    void stop_losers(std::uint32_t winner) noexcept;
+    [[nodiscard]] bool stop_losers() noexcept;
+    static bool stop_loser(void* self, std::size_t i) noexcept;
+    static void give_back_decision(void* self) noexcept;
     [[nodiscard]] bool give_back_unit() noexcept;
     void joined() noexcept;
 

@@ -85,7 +85,8 @@ private:
     void note(std::size_t i) noexcept;
     /// Notes an end with a value. True if it decides.
     [[nodiscard]] bool note_value(std::size_t i) noexcept;
-    void stop_others(std::size_t i) noexcept;
+    void stop_others() noexcept;
+    std::coroutine_handle<> give_back_unit(const void* here) noexcept;
     [[nodiscard]] bool has_foreign_handles(bool stop_requested) const noexcept;
     static void request_stops(void* self) noexcept;
     static void go_on(void* self) noexcept;

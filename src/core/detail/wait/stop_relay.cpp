@@ -29,8 +29,10 @@ bool is_part_of(const promise_base& p, const environment* parent) noexcept {
     return false;
 }
 
-void request_stop_of(frame_control& c) noexcept {
-    if (!c.has_ended()) promise_base::of(c).request_stop();
+bool request_stop_of(frame_control& c) noexcept {
+    if (c.has_ended()) return false;
+    promise_base::of(c).request_stop();
+    return true;
 }
 
 constinit const wait_kind stop_relay::kind{&stop_relay::claim, &stop_relay::pass_on, nullptr};

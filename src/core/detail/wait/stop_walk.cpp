@@ -1,16 +1,14 @@
 #include "core/detail/wait/stop_walk.hpp"
 
 #include <algorithm>
-#include <coroutine>
 #include <utility>
 
 #include <coflux/core/detail/thread/transfer.hpp>
-#include <coflux/core/detail/wait/request.hpp>
 #include <coflux/core/detail/wait/wait_operation.hpp>
-#include <coflux/core/fork.hpp>
 
 #include "core/detail/scope/environment_tree.hpp"
 #include "core/detail/scope/scope_children.hpp"
+#include "core/detail/wait/stop_steps.hpp"
 #include "core/detail/wait/wait_records.hpp"
 
 namespace coflux::detail {
@@ -170,48 +168,15 @@ struct stop_walk {
     bool hand_over() const noexcept;
 };
 
-namespace {
-
-/// Goes on behind what is queued on the coroutine's executor. No stop point.
-class [[nodiscard]] to_the_back {
-public:
-    explicit to_the_back(promise_base& p) noexcept : p_(p) {}
-    [[nodiscard]] bool await_ready() const noexcept { return false; }
-    std::coroutine_handle<> await_suspend(std::coroutine_handle<> h) const noexcept {
-        (void)p_.begin_suspend();
-        promise_base::clear_current();
-        p_.runs_on()->post(h);
-        return std::noop_coroutine();
-    }
-    void await_resume() const noexcept { this_thread.current = &p_; }
-
-private:
-    promise_base& p_;
-};
-
-fork<void> goes_on(environment&, stop_walk walk) {
-    while (!walk.is_done()) {
-        co_await request<to_the_back>();
-        walk.step();
-    }
-}
-
-}  // namespace
-
-bool stop_walk::hand_over() const noexcept {
-    environment& to = stands != nullptr ? *stands->of : claimed.front()->coroutine();
+bool can_leave_to_child_of(const environment& to) noexcept {
     const executor_entry* const own = executor_of(to);
     if (own == nullptr) return false;
-    // A memory resource of the user may be for the threads of its executor alone.
     const environment* const current = this_thread.current;
-    if (!data_ref_of(to).pooled() && (current == nullptr || identity_of(executor_of(*current)) != own->identity))
-        return false;
-    try {
-        goes_on(to, *this).attach();
-        return true;
-    } catch (...) {
-        return false;
-    }
+    return data_ref_of(to).pooled() || (current != nullptr && identity_of(executor_of(*current)) == own->identity);
+}
+
+bool stop_walk::hand_over() const noexcept {
+    return leave_to_child_of(stands != nullptr ? *stands->of : claimed.front()->coroutine(), *this);
 }
 
 void count_stop_request() noexcept {

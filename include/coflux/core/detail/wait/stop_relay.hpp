@@ -38,8 +38,8 @@ namespace coflux::detail {
     return parent == &p || (!stop_requested && is_part_of(p, parent));
 }
 
-/// Requests a stop of a coroutine whose frame the caller keeps.
-void request_stop_of(frame_control& c) noexcept;
+/// Requests a stop of a coroutine whose frame the caller keeps. False if it has ended.
+bool request_stop_of(frame_control& c) noexcept;
 
 /// Suspends for the end of one that is not stopped with `p`, and stops it with `p`: what await_suspend must return.
 /// Errors: std::bad_alloc; then nothing has happened.
