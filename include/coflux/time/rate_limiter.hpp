@@ -20,7 +20,8 @@ namespace coflux {
 ///
 /// It is full at first. A permit comes each `per / permits`, also where that is no whole number of nanoseconds: only
 /// the moment at which a waiter goes on is rounded, up. In any span of time d at most `burst + d * permits / per` are
-/// given. A permit that comes while the bucket is full is lost. So a burst that is larger than each request makes up
+/// given. A `select` that took some and is won by another case gives them back: they are given again, beyond that
+/// bound. A permit that comes while the bucket is full is lost. So a burst that is larger than each request makes up
 /// for the time by which a waiter goes on late, and one that is not keeps the requests apart. First come, first served:
 /// a request for many is not overtaken by later ones for few.
 ///
@@ -94,6 +95,9 @@ private:
     /// When the bucket is full again if `n` are taken at `now`.
     [[nodiscard]] fine_time full_after(std::size_t n, detail::clock_tick now) const noexcept;
     bool take(std::size_t n, detail::clock_tick now) noexcept;
+    /// Gives back `n` permits that a select took and does not use. The bucket may have filled up meanwhile, and the next
+    /// requests have them on top of that: in a span of time d at most `n + burst + d * permits / per` are used, if they
+    /// were taken before the span and come back in it.
     void give_back(std::size_t n) noexcept;
     static bool serve(detail::timed_wait_list& of, detail::timed_wait& w, detail::clock_tick now) noexcept;
     static detail::clock_tick due(detail::timed_wait_list& of, const detail::timed_wait& w) noexcept;
