@@ -192,7 +192,7 @@ void kafka_client::throw_if_ended(const std::string& what) const {
     std::array<char, 512> reason{};
     rd_kafka_resp_err_t code = rd_kafka_fatal_error(handle_, reason.data(), reason.size());
     if (code == RD_KAFKA_RESP_ERR_NO_ERROR) return;
-    // For a producer that is fenced librdkafka has a number of its own; for a member it gives the broker's.
+    // librdkafka has a number of its own for a producer that is fenced, and gives the broker's for a member.
     if (code == RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID) code = RD_KAFKA_RESP_ERR__FENCED;
     throw make_kafka_error(code, what, reason.data(), {.is_fatal = true});
 }

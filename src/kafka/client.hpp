@@ -50,7 +50,7 @@ using kafka_list = kafka_owned<rd_kafka_topic_partition_list_t>;
 void throw_if(rd_kafka_resp_err_t code, const std::string& what);
 /// Takes `e` over.
 void throw_if(rd_kafka_error_t* e, const std::string& what);
-/// Of each partition.
+/// Throws the first error of the partitions.
 void throw_if_any(const rd_kafka_topic_partition_list_t& list, const std::string& what);
 
 /// A broker or a coordinator is not there for a moment: librdkafka, or a later call, goes on.

@@ -74,7 +74,7 @@ kafka_settings settings_of(const kafka::consumer_options& o) {
     s.set("max.poll.interval.ms", std::max(o.poll_timeout, o.session_timeout).count());
     s.set("isolation.level", o.reads_committed ? "read_committed" : "read_uncommitted");
     s.set("enable.partition.eof", o.reports_end ? "true" : "false");
-    // What is committed is the program's to say.
+    // The program says what is committed.
     s.set("enable.auto.commit", "false");
     s.set("enable.auto.offset.store", "false");
     s.enable(RD_KAFKA_EVENT_REBALANCE | RD_KAFKA_EVENT_ERROR | RD_KAFKA_EVENT_FETCH);

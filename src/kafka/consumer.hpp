@@ -22,7 +22,7 @@ public:
     /// Blocks. librdkafka 2.0.2 ends no client that has a change which was not answered, so it is not asked to.
     ~kafka_consumer() { leave(); }
 
-    /// What there is, without waiting: messages, or what is not one and stands in front of them; else nothing.
+    /// Takes what there is, without waiting: messages, or what is not one and is in front of them; else nothing.
     [[nodiscard]] kafka::polled take(std::vector<kafka::message>& into, std::size_t most);
     /// The change that poll() gave, until it is acknowledged.
     [[nodiscard]] const std::optional<kafka::polled>& unanswered() const noexcept { return unanswered_; }
@@ -43,7 +43,7 @@ private:
     /// False: nothing that the caller must know.
     bool told_by(rd_kafka_event_t& e, kafka::polled& got);
 
-    // Of the coroutine that polls.
+    // Used by the coroutine that polls.
     kafka_owned<rd_kafka_event_t> set_aside_;
     std::optional<kafka::polled> unanswered_;
 

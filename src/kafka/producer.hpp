@@ -55,7 +55,7 @@ private:
     atomic<std::uint64_t> sent_{0};      // raised before a message is given to librdkafka, and lowered if it is refused
     atomic<std::uint64_t> reported_{0};  // written by the owner of `taking`
     atomic<std::uint64_t> failed_{0};    // of those; written by the owner of `taking`
-    // Of the owner of `taking`: what was not told yet.
+    // The owner of `taking` has not told it yet.
     std::optional<kafka::error> failure_;
     std::uint64_t failures_ = 0;
 };
