@@ -1,4 +1,4 @@
-// What a thread sleeps in while its coroutines wait for the world outside: the seam that I/O fills. The page
+// A thread sleeps in it while its coroutines wait for the world outside: the seam that I/O fills. The page
 // docs/design/io.md has the protocol.
 #pragma once
 
@@ -38,7 +38,7 @@ public:
     [[nodiscard]] virtual bool has_found() const noexcept = 0;
     /// For poll(2) and its like: readable when look() would find something. -1: there is none.
     [[nodiscard]] virtual int descriptor() const noexcept = 0;
-    /// What waits here, for a message. No thread looks at it any more.
+    /// The coroutines that wait here, for a message. No thread looks at it any more.
     virtual void add_left(left_behind& to) noexcept = 0;
 };
 

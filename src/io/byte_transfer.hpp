@@ -1,4 +1,4 @@
-// What the kinds of operations of streams of bytes do, with one system call or another.
+// The steps of the operations of streams of bytes, with one system call or another.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ struct byte_transfer {
     static bool write_buffers(io_operation& op, system_call call) noexcept;
     static bool is_aborted(io_operation& op) noexcept;
 
-    // Of an io_kind, where the event source reads.
+    // Steps of an io_kind where the event source reads.
     static bool ask_to_read(io_operation& op, io_submission& call) noexcept;
     static bool take_some(io_operation& op, std::ptrdiff_t moved) noexcept;
     static bool take_all(io_operation& op, std::ptrdiff_t moved) noexcept;

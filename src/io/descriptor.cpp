@@ -94,7 +94,8 @@ io_source& descriptor::begin_wait(promise_base& p, direction way) {
     home& other = home_of(way == direction::in ? direction::out : direction::in);
     if (mine.source != here && mine.is_idle()) {
         const io_slot at = other.source == here ? other.slot : here->attach(number);
-        // What was together moves together, where it can: nothing is left behind that wakes another thread.
+        // Descriptors that were together move together, where they can: nothing is left behind that wakes another
+        // thread.
         if (other.source == mine.source && other.is_idle()) {
             other.source = here;
             other.slot = at;

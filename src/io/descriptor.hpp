@@ -76,7 +76,7 @@ public:
         return true;
     }
 
-    /// What an operation touches, into the cache.
+    /// Fetches what an operation touches into the cache.
     void prefetch() const noexcept {
         __builtin_prefetch(this);
         __builtin_prefetch(reinterpret_cast<const std::byte*>(this) + cache_line);
@@ -98,7 +98,7 @@ private:
             // acquire pairs with end_wait(): what waited has left.
             return waiting.load(memory_order_acquire) == 0 || !is_here();
         }
-        /// What waits does so in this process, and not in one that has forked it.
+        /// True if the waiter waits in this process, and not in one that has forked it.
         [[nodiscard]] bool is_here() const noexcept {
             return process.load(memory_order_relaxed) == forks();  // pairs with nothing: a child has its own copy
         }

@@ -14,7 +14,7 @@
 namespace coflux::detail {
 namespace {
 
-/// What is copied on the coroutine's own thread: some 0.1 ms.
+/// The bytes that are copied on the coroutine's own thread: some 0.1 ms.
 constexpr std::size_t most_at_once = std::size_t{1} << 20;
 
 }  // namespace
@@ -115,7 +115,7 @@ void transfer_file_awaiter::write_wholly(pool_operation& op) noexcept {
         return calls.write_at(number, from, size, offset);
     });
 }
-/// A part that was taken at once would stand apart from the rest.
+/// A part that was taken at once would be apart from the rest.
 bool transfer_file_awaiter::append_at_once(pool_operation& op) noexcept {
     return static_cast<transfer_file_awaiter&>(op).size_ == 0;
 }

@@ -12,14 +12,14 @@
 
 namespace coflux::detail {
 
-/// Each function is that of os/file.hpp or os/directory.hpp, and returns the same. What opened a descriptor is asked
-/// about it as long as it lives.
+/// Each function is that of os/file.hpp or os/directory.hpp, and returns the same. The object that opened a descriptor
+/// is asked about it as long as it lives.
 class file_calls {
 public:
     file_calls(const file_calls&) = delete;
     file_calls& operator=(const file_calls&) = delete;
 
-    /// For what the coroutine opens that runs on this thread now.
+    /// The calls for the coroutine that runs on this thread now.
     [[nodiscard]] static file_calls& here() noexcept;
 
     virtual int open_file(const char* path, const os::open_flags& flags) noexcept = 0;
@@ -38,7 +38,7 @@ public:
     virtual std::uint64_t copy_part(int from, std::uint64_t from_at, int to, std::uint64_t to_at,
                                     std::size_t most) noexcept = 0;
 
-    /// What it opens is closed by close_file(), and synced by sync_file().
+    /// close_file() closes what it opens, and sync_file() syncs it.
     virtual int open_directory(const char* path) noexcept = 0;
     virtual std::ptrdiff_t read_directory(int descriptor, void* into, std::size_t size) noexcept = 0;
     virtual int type_of_entry(int descriptor, const char* name) noexcept = 0;

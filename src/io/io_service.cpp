@@ -73,7 +73,7 @@ std::shared_ptr<io_source> source_for(promise_base& p) {
     if (host->source() == nullptr) {
         host->adopt(host->is_shared() ? io_source::make_shared() : io_source::make(host->has_one_thread()));
     }
-    // What a host has was made here.
+    // The source of a host was made here.
     return std::static_pointer_cast<io_source>(host->shared_source());
 }
 

@@ -40,7 +40,8 @@ public:
     /// Operations of this direction that have to wait are better submitted here at once than tried before.
     [[nodiscard]] virtual bool submits(direction) const noexcept { return false; }
 
-    /// What the process uses; src/io/backend.cpp chooses it. `one_thread`: all looks and sleeps are of the same one.
+    /// A source of the kind that the process uses; src/io/backend.cpp chooses it. `one_thread`: all looks and sleeps
+    /// are of the same one.
     /// Errors: std::system_error; std::invalid_argument for a choice of the user that there is not.
     static std::shared_ptr<io_source> make(bool one_thread = true);
     /// The same for several threads, that look by turns and arm at any time: of epoll.

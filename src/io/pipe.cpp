@@ -48,7 +48,7 @@ constinit const io_kind pipe_write_buffers{
     [](io_operation& op) noexcept { return byte_transfer::write_buffers(op, &write_to); }, direction::out,
     room_in_a_pipe};
 
-/// What messages call it.
+/// Its name in messages.
 endpoint name_of_pipes() {
     return endpoint::local("a pipe");
 }

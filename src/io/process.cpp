@@ -26,7 +26,7 @@ namespace coflux {
 namespace detail {
 namespace {
 
-/// What every child_state is. A process that fork() makes has a copy of it, and no child.
+/// The type of every child_state. A process that fork() makes has a copy of it, and no child.
 struct made_child : child_state {
     os::process_mark parent;
 };
@@ -46,7 +46,7 @@ bool has_child_ended(const child_state& s) noexcept {
     return s.has_ended.load(memory_order_acquire);  // pairs with record_end()
 }
 
-/// For what is named in messages, of which there is room for a part.
+/// A name in messages, which have room for a part.
 endpoint message_name(const char* what, const std::string& program) {
     std::string text = std::string(what) + program;
     if (text.size() > 80) text.resize(80);

@@ -24,7 +24,7 @@ public:
         }
     }
 };
-/// Of the conditions, whose numbers are not those of the errors.
+/// The category of the conditions, whose numbers are not those of the errors.
 class category_of_resolver_errc final : public std::error_category {
 public:
     [[nodiscard]] const char* name() const noexcept override { return "coflux.resolver_errc"; }
@@ -55,7 +55,7 @@ detail::os::name_family family_of(address_family family) noexcept {
 }
 
 std::vector<endpoint> look_up(const std::string& host, address_family family, detail::os::name_kind kind) {
-    // What begins behind a zero byte would be passed over.
+    // Bytes behind a zero byte would be passed over.
     if (host.empty() || host.find('\0') != std::string::npos) throw_lookup_error(not_found(), host);
     std::vector<endpoint> found;
     const auto add = [](void* context, const void* name, std::size_t size) {

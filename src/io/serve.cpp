@@ -22,7 +22,7 @@ trouble trouble_of(const std::error_code& error) noexcept {
     if (error == std::errc::too_many_files_open || error == std::errc::too_many_files_open_in_system)
         return trouble::no_descriptors;
     if (error == std::errc::no_buffer_space || error == std::errc::not_enough_memory) return trouble::no_memory;
-    // What accept(2) says of a connection, or of its network, and is gone with it; EPERM: a firewall's. One that lasts
+    // Errors of accept(2) that concern a connection or its network, and go with it; EPERM: a firewall's. One that lasts
     // is found by its number in a row.
     for (const std::errc of_one :
          {std::errc::connection_aborted, std::errc::connection_reset, std::errc::protocol_error,

@@ -11,15 +11,16 @@
 
 namespace coflux::detail {
 
-/// Each function is that of os/socket.hpp or os/message.hpp, and returns the same. What opened a descriptor is asked
-/// about it as long as it lives; that a number is one of this table's, and of no other, is the caller's.
+/// Each function is that of os/socket.hpp or os/message.hpp, and returns the same. The object that opened a
+/// descriptor is asked about it as long as it lives; that a number is one of this table's, and of no other, is the
+/// caller's.
 class socket_calls {
 public:
     socket_calls(const socket_calls&) = delete;
     socket_calls& operator=(const socket_calls&) = delete;
 
     [[nodiscard]] static socket_calls& of_system() noexcept;
-    /// For what is opened on this thread now.
+    /// The calls for sockets that are opened on this thread now.
     [[nodiscard]] static socket_calls& here() noexcept;
 
     virtual int open_stream(int family) noexcept = 0;

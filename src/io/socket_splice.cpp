@@ -50,7 +50,7 @@ constinit const io_kind fills_pipe{[](io_operation& op) noexcept { return byte_t
 constinit const io_kind drains_pipe{[](io_operation& op) noexcept { return byte_transfer::some(op, &drain_pipe); },
                                     direction::out, stops_io("room in a socket")};
 
-/// Of the first call: the system has none such, or allows none.
+/// True after a first call where the system has none such, or allows none.
 bool is_refused(const std::error_code& error) noexcept {
     return error.value() == EINVAL || error.value() == ENOSYS || error.value() == EPERM;
 }

@@ -11,7 +11,7 @@ struct buffer {
     std::size_t size;
 };
 
-/// Of one call; the system takes 1024 at least.
+/// Buffers of one call; the system takes 1024 at least.
 inline constexpr std::size_t most_buffers = 64;
 
 }  // namespace coflux::detail::os

@@ -16,8 +16,8 @@ namespace {
 
 constexpr int signal_numbers = 65;  // of Linux, from 1 on
 
-/// What a handler finds. All orders are seq_cst: release_signal() and a handler each write their word before they read
-/// the other's.
+/// The words that a handler finds. All orders are seq_cst: release_signal() and a handler each write their word before
+/// they read the other's.
 struct {
     // target | changed by
     // -------|----------------------------------------------------------------------------------------------------
@@ -27,7 +27,7 @@ struct {
     // A child of fork() has the words of its parent: there signals have their default effect, and its own sets go on
     // from whatever they find.
     handler_target_word target[signal_numbers] = {};
-    atomic<bool> missed[signal_numbers] = {};  // true: it came while its pipe was full, and stands for one record
+    atomic<bool> missed[signal_numbers] = {};  // true: it came while its pipe was full, and counts as one record
     running_handlers running;                  // that may use what they found in `target`
     struct sigaction before[signal_numbers] = {};
 } caught;

@@ -6,7 +6,7 @@
 
 namespace coflux::detail::os {
 
-/// What is known of a signal that came.
+/// The facts of a signal that came.
 struct signal_record {
     std::int32_t number;
     std::int32_t code;     // si_code

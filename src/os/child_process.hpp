@@ -3,7 +3,7 @@
 
 namespace coflux::detail::os {
 
-/// Of a standard stream, in place of a descriptor.
+/// In place of a standard stream's descriptor.
 inline constexpr int inherited_stream = -1;
 inline constexpr int null_stream = -2;
 inline constexpr int no_stream = -3;  // an error
@@ -19,7 +19,7 @@ struct child {
     int pid = 0;
     int descriptor = -1;  ///< readable once it has ended
 };
-/// What of a plan failed.
+/// The step of a plan that failed.
 enum class spawn_step : unsigned char { pidfd, directory, stream, program };
 
 /// Starts it. It has its standard streams, of those that are inherited what is not closed on exec, and no other
@@ -41,7 +41,7 @@ int signal_child(int descriptor, int number) noexcept;
 /// there is none in it.
 int signal_group(int pid, int number) noexcept;
 [[nodiscard]] int gone() noexcept;
-/// Of a call that the system does not have.
+/// True if the system does not have the call.
 [[nodiscard]] bool is_not_supported(int result) noexcept;
 /// Takes the end of a child of which that was not taken, so that the number is its own: false if it runs.
 [[nodiscard]] bool has_child_ended(int pid) noexcept;

@@ -18,7 +18,7 @@ static_assert(sizeof(off_t) == 8, "files of more than 2 GiB");
 /// The system moves no more in one call.
 constexpr std::size_t most_of_a_call = 0x7ffff000;
 
-/// What a call gives; it is repeated where a signal has interrupted it.
+/// The result of a call; it is repeated where a signal has interrupted it.
 template <typename Call>
 auto file_call(Call call) noexcept -> decltype(call()) {
     for (;;) {

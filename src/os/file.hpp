@@ -23,9 +23,9 @@ int open_file(const char* path, const open_flags& flags) noexcept;
 int close_file(int descriptor) noexcept;
 
 std::ptrdiff_t read_at(int descriptor, void* into, std::size_t size, std::uint64_t offset) noexcept;
-/// What the page cache has. -EAGAIN: nothing at `offset`.
+/// Reads what the page cache has. -EAGAIN: nothing at `offset`.
 std::ptrdiff_t read_at_at_once(int descriptor, void* into, std::size_t size, std::uint64_t offset) noexcept;
-/// Of bytes that there are, a write that moves none is an error: -ENOSPC.
+/// A write of some bytes that moves none is an error: -ENOSPC.
 std::ptrdiff_t write_at(int descriptor, const void* from, std::size_t size, std::uint64_t offset) noexcept;
 std::ptrdiff_t write_at_at_once(int descriptor, const void* from, std::size_t size, std::uint64_t offset) noexcept;
 /// At the end of the file, wherever that is by then.

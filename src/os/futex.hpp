@@ -1,4 +1,4 @@
-// What the parker asks of the operating system. A model has its own (test/model/parker_model.cpp).
+// The parker's calls of the operating system. A model has its own (test/model/parker_model.cpp).
 #pragma once
 
 #include <cstdint>

@@ -54,7 +54,7 @@ int change_group(int descriptor, int what, const_socket_name group) noexcept {
 
 // --- one message that the system cuts --------------------------------------------------------------------------------
 
-/// What a message over IP can have at most.
+/// The most bytes of a message over IP.
 constexpr std::size_t most_bytes = 65'507;
 
 bool have_one_name(const datagram_message& a, const datagram_message& b) noexcept {

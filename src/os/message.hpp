@@ -49,8 +49,8 @@ int connect_datagram(int descriptor, const_socket_name to) noexcept;
 std::ptrdiff_t receive_datagram(int descriptor, datagram_message& m) noexcept;
 std::ptrdiff_t send_datagram(int descriptor, const datagram_message& m) noexcept;
 inline constexpr std::size_t laid_out_size = 9 * sizeof(void*);
-/// For a call of recvmsg that another makes: the header of `m`, in `room`, which is laid_out_size bytes and aligned as a
-/// pointer. It, the bytes and the name are used until that call ends. Pre: m.name is not nullptr.
+/// Lays the header of `m` out for a call of recvmsg that another makes, in `room`, which is laid_out_size bytes and
+/// aligned as a pointer. It, the bytes and the name are used until that call ends. Pre: m.name is not nullptr.
 [[nodiscard]] void* lay_out(const datagram_message& m, std::byte* room) noexcept;
 /// After it was made: how long the name is that came.
 [[nodiscard]] std::size_t name_size_of(const std::byte* room) noexcept;

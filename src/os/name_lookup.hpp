@@ -22,14 +22,14 @@ struct lookup_error {
 /// memory, it may say that there is no such host, and tell the cause by errno alone.
 [[nodiscard]] lookup_error error_of_lookup(int code, int error) noexcept;
 
-/// Calls `each(context, name, size)` for the addresses of `host` in the system's order, each once, with port 0. What
-/// that throws comes out.
+/// Calls `each(context, name, size)` for the addresses of `host` in the system's order, each once, with port 0. Its
+/// exceptions come out.
 lookup_error look_up_name(const char* host, name_family family, name_kind kind,
                           void (*each)(void* context, const void* name, std::size_t size), void* context);
 
 [[nodiscard]] const char* text_of_lookup_error(int code) noexcept;
 
-/// What an error says, to a program.
+/// The meaning of an error to a program.
 enum class lookup_failure : std::uint8_t { not_found, try_again, no_memory, other };
 [[nodiscard]] lookup_failure kind_of_lookup_error(int code) noexcept;
 /// An error of the kind not_found.

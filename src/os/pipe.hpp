@@ -16,7 +16,7 @@ int check_pipe(int descriptor, bool to_write) noexcept;
 std::ptrdiff_t read_some(int descriptor, const buffer* into, std::size_t buffers) noexcept;
 std::ptrdiff_t write_some(int descriptor, const buffer* from, std::size_t buffers) noexcept;
 
-/// What write_some() does where the system does not know RWF_NOSIGNAL (before Linux 6.18): the thread blocks SIGPIPE
+/// write_some() calls it where the system does not know RWF_NOSIGNAL (before Linux 6.18): the thread blocks SIGPIPE
 /// around the write, and takes the one that the write has raised. One that waited before, and one that the user blocks,
 /// is left alone.
 std::ptrdiff_t write_with_signal_blocked(int descriptor, const buffer* from, std::size_t buffers) noexcept;

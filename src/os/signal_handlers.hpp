@@ -1,4 +1,4 @@
-// What handlers of signals find in words that a child of fork() has copies of.
+// Words that handlers of signals read, and that a child of fork() has copies of.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@ class handler_target_word {
 public:
     [[nodiscard]] handler_target load() const noexcept { return from(word_.load()); }
     void store(handler_target t) noexcept { word_.store(word_of(t)); }
-    /// For a process that takes signals: from a target that is not its own, to one that has no descriptor yet. False
-    /// where it has taken them before.
+    /// Goes, for a process that takes signals, from a target that is not its own to one that has no descriptor yet.
+    /// False where it has taken them before.
     [[nodiscard]] bool take(pid_t process) noexcept {
         std::uint64_t seen = word_.load();
         return from(seen).process != process && word_.compare_exchange_strong(seen, word_of({process, -1}));

@@ -30,7 +30,7 @@ struct const_socket_name {
 inline constexpr int most_passed_over = 15;
 [[nodiscard]] bool is_local_family(int family) noexcept;
 [[nodiscard]] bool is_internet_family(int family) noexcept;
-/// What `descriptor` gives is bytes, which have no borders.
+/// True if `descriptor` gives bytes, which have no borders.
 [[nodiscard]] bool is_tcp(int descriptor) noexcept;
 
 /// A stream socket that does not block and is not inherited.

@@ -3,7 +3,7 @@
 
 namespace coflux::detail::os {
 
-/// One that stands for nothing and is not inherited; the negative error number if there is none. close_descriptor()
+/// Opens one of nothing that is not inherited; the negative error number if there is none. close_descriptor()
 /// closes it.
 int open_spare_descriptor() noexcept;
 

@@ -1,4 +1,4 @@
-// What stands in the small files of /sys: numbers, and lists of processors such as "0-3,8".
+// The contents of the small files of /sys: numbers, and lists of processors such as "0-3,8".
 #pragma once
 
 #include <optional>

@@ -5,7 +5,7 @@
 
 namespace coflux::detail::os {
 
-/// What a call gives, or the negative error number; it is repeated where a signal has interrupted it.
+/// The result of a call, or the negative error number; it is repeated where a signal has interrupted it.
 template <typename Call>
 auto result_of(Call call) noexcept -> decltype(call()) {
     for (;;) {

@@ -1,4 +1,4 @@
-// What the runtime asks of the operating system about threads. Only src/os includes the headers of the system.
+// The runtime's calls of the operating system for threads. Only src/os includes the headers of the system.
 #pragma once
 
 #include <cstddef>
@@ -25,8 +25,8 @@ std::vector<unsigned> allowed_processors();
 /// Asks the system to end this thread's sleeps when they are over, not up to 50 us later so that several end together.
 void expect_precise_wake_ups() noexcept;
 
-/// Of a thread of the parent, in the child of a fork(): it is not there, and the system may have given its name to a new
-/// thread. So it is neither joined nor detached.
+/// Keeps a thread of the parent in the child of a fork(): it is not there, and the system may have given its name to a
+/// new thread. So it is neither joined nor detached.
 void keep_thread_of_parent(thread&& of_parent) noexcept;
 
 /// Number of processors that the process may use, by its affinity and by the quota of its control groups; at least 1.

@@ -1,4 +1,5 @@
-// What local sockets have beside streams and datagrams. Each returns what it gives, or the negative error number.
+// The calls that local sockets have beside streams and datagrams. Each returns what it gives, or the negative error
+// number.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +18,7 @@ struct credentials {
     unsigned user;
     unsigned group;
 };
-/// Of the process that connected, or that listened, when it did.
+/// The credentials of the process that connected, or that listened, when it did.
 int peer_credentials(int descriptor, credentials& of) noexcept;
 
 /// Which file it is: 0 for none.

@@ -187,7 +187,7 @@ io_source::armed epoll_source::arm(io_operation& op, io_slot at) noexcept {
         {
             const adaptive_guard held(s.lock);
             waiting_place& place = s.place(op.way());
-            // What came before an operation that was not tried, and is no byte, has been told, and is told once.
+            // An event before an operation that was not tried, and that is no byte, has been told, and is told once.
             const bool knows_all = !op.is_untried() || tried || !place.closing;
             if (!std::exchange(place.ready, false) && knows_all) {
                 const armed how = wait_at(s, op);

@@ -20,7 +20,7 @@ enum class ring_rung : std::uint8_t {
 };
 [[nodiscard]] const char* name_of(ring_rung rung) noexcept;
 
-/// What became of an attempt to have a ring: 0, or the negative error number of a `step`.
+/// The result of an attempt to have a ring: 0, or the negative error number of a `step`.
 struct ring_outcome {
     int error = 0;
     const char* step = "";

@@ -344,7 +344,7 @@ io_operation* uring_source::take_completed(const io_uring_cqe& c, bool& is_poll,
     return std::exchange(p.waiting, nullptr);
 }
 
-/// What has come counts, whatever was requested meanwhile.
+/// A completion counts, whatever was requested meanwhile.
 std::size_t uring_source::complete(io_operation& op, const io_uring_cqe& c, bool is_poll, bool was_there) noexcept {
     bool ended = false;
     // [io_stop.complete.result]
@@ -352,7 +352,7 @@ std::size_t uring_source::complete(io_operation& op, const io_uring_cqe& c, bool
         if (is_poll) {
             ended = op.attempt();
         } else if (!os::would_block(c.res)) {
-            // Of a message and of a pipe nobody says whether it was all; where it was there already, more may be.
+            // Nobody says of a message or a pipe whether it was all; where it was there already, more may be.
             const bool has_more = (c.flags & IORING_CQE_F_SOCK_NONEMPTY) != 0 || was_there;
             if (op.way() == direction::in && has_more) op.on().try_first(op.way());
             ended = op.take(c.res);
