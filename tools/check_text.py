@@ -35,14 +35,12 @@ PROSE_FOLDERS = ("include", "src", "test", "examples", "docs")
 # Folders whose prose is still to be turned round. A folder that is done leaves the list.
 NOT_YET: tuple[str, ...] = (
     "docs/bench/", "docs/design/", "docs/howto/", "docs/promises.md", "docs/reliability.md", "docs/tour/",
-    "examples/", "src/channel/", "src/combine/", "src/core/", "src/executor/", "src/generator/", "src/memory/",
-    "src/stream/", "src/sync/", "src/testing/", "src/time/", "src/tls/", "test/compile_fail/",
-    "test/compiler_bugs/", "test/conformance/", "test/fuzz/", "test/linearizability/", "test/model/",
-    "test/nesting/", "test/package/", "test/simulation/", "test/soak/", "test/support/", "test/unit/allocations/",
-    "test/unit/channel/", "test/unit/combine/", "test/unit/core/", "test/unit/executor/", "test/unit/generator/",
-    "test/unit/interop/", "test/unit/io/", "test/unit/kafka/", "test/unit/laws/", "test/unit/memory/",
-    "test/unit/nexmark/", "test/unit/stream/", "test/unit/sync/", "test/unit/syscalls/", "test/unit/testing/",
-    "test/unit/time/", "test/unit/tls/")
+    "examples/", "test/compile_fail/", "test/compiler_bugs/", "test/conformance/", "test/fuzz/",
+    "test/linearizability/", "test/model/", "test/nesting/", "test/package/", "test/simulation/", "test/soak/",
+    "test/support/", "test/unit/allocations/", "test/unit/channel/", "test/unit/combine/", "test/unit/core/",
+    "test/unit/executor/", "test/unit/generator/", "test/unit/interop/", "test/unit/io/", "test/unit/kafka/",
+    "test/unit/laws/", "test/unit/memory/", "test/unit/nexmark/", "test/unit/stream/", "test/unit/sync/",
+    "test/unit/syscalls/", "test/unit/testing/", "test/unit/time/", "test/unit/tls/")
 
 README = "README.md"
 FIRST_EXAMPLE = "examples/01_hello.cpp"

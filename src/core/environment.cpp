@@ -22,8 +22,8 @@ void environment::request_stop_as(std::uint32_t asked) noexcept {
 
 bool environment::look_up(std::uint32_t requests) noexcept {
     std::uint32_t steps = 0;
-    // acquire pairs with the end of the last walk: its marks are there. Those that stand were counted before the
-    // request.
+    // acquire pairs with the end of the last walk: its marks are there. Walks that are not over were counted before
+    // the request.
     // [stop.look_up.standing]
     const bool records_speak = detail::standing_stops.load(detail::memory_order_acquire) == 0;
     for (environment* e = this; e != nullptr; e = e->parent_.get(), ++steps) {
@@ -35,7 +35,7 @@ bool environment::look_up(std::uint32_t requests) noexcept {
             if (steps > detail::longest_look) pass_on_request(*e);
             return true;
         }
-        // A request above an environment with a record has marked that environment, unless it stands somewhere. A
+        // A request above an environment with a record has marked that environment, unless its walk is not over. A
         // request above a shielded environment does not concern it.
         if ((marks & is_shielded) != 0 || ((marks & has_waits) != 0 && records_speak)) break;
     }

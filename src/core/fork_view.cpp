@@ -9,7 +9,7 @@
 
 namespace coflux::detail {
 
-/// What stands in the list of a shared frame for a shared_wait. Its lock decides whether the coroutine is the stopper's
+/// The node of a shared_wait in the list of a shared frame. Its lock decides whether the coroutine is the stopper's
 /// or the ender's:
 ///
 ///     fresh --wait_for--> queued --stopper--> claimed   the stopper's; the ender frees the node

@@ -23,7 +23,7 @@ readable_name name_of(const environment* e) noexcept {
     return name_of(environment_tree::coroutine(*const_cast<environment*>(e)).control().location());
 }
 
-/// What blocks, for a message: what it is, and its name.
+/// The blocking code, for a message: what it is, and its name.
 struct blocking_context {
     const char* what = "";
     readable_name name{""};
@@ -45,7 +45,8 @@ blocking_context describe_blocked() noexcept {
 
 void block_until_done(frame_control& c, bool may_throw) {
     if (c.done()) return;
-    // What a callback waits for may await the coroutine that has ended, which its awaiters have when it has returned.
+    // The coroutine that a callback waits for may await the one that has ended, which its awaiters have when it has
+    // returned.
     const frame_control* const ends = this_thread.ends;
     const bool in_callback = ends != nullptr && ends->has_ended() && !ends->done();
     const bool may_block =

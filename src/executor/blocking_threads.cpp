@@ -12,7 +12,7 @@
 namespace coflux::detail {
 namespace {
 
-/// Of which pool this thread is.
+/// The pool of this thread.
 constinit thread_local const blocking_threads* pool_of_this_thread = nullptr;
 /// The coroutine, with the calls in it, that this thread has woken, and that runs upon it because no executor runs it.
 constinit thread_local const environment* runs_here = nullptr;
@@ -40,7 +40,7 @@ bool blocking_threads::runs_this_thread() const noexcept {
 
 bool blocking_threads::looks_at_once(promise_base& p) const noexcept {
     if (runs_here == nullptr || !runs_this_thread()) return false;
-    // Others may stand below one that began upon it. One that began has not waited: it may lie where the resumed one
+    // Others may be below one that began upon it. One that began has not waited: it may lie where the resumed one
     // was.
     const environment* const caller = caller_of(p);
     return runs_here == caller && wait_records::find(*caller) != nullptr && this_thread.below == nullptr &&

@@ -39,7 +39,7 @@ public:
     /// Errors: std::system_error or std::bad_alloc if no thread can be had and there is none; then it did not.
     [[nodiscard]] bool submit(blocking_job& j, wait_operation& w, bool finds_it_itself);
 
-    /// What a stop request found of a job.
+    /// The state in which a stop request found a job.
     enum class claimed : std::uint8_t {
         no,           ///< it has ended, has not been queued, or the coroutine must wait for it
         from_queue,   ///< it will not run

@@ -1,4 +1,4 @@
-// What stands for an executor with threads of its own where environments name it.
+// Environments name an executor with threads of its own by it.
 #pragma once
 
 #include <coflux/base/atomic.hpp>

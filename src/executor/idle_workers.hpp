@@ -67,8 +67,8 @@ public:
     }
 
     /// A thread from outside has pushed, seq_cst, and no other thread can take that yet. True: it calls wake_one(), and
-    /// then leave(). What it pushed may run, end, and let the pool's owner destroy the pool; the destructor waits for
-    /// the threads that have not left.
+    /// then leave(). The pushed coroutine may run, end, and let the pool's owner destroy the pool; the destructor waits
+    /// for the threads that have not left.
     [[nodiscard]] bool must_wake() noexcept {
         // seq_cst: after the push; pairs with the fetch_add in prepare_park() and the fetch_sub in end_search()
         // [idle.must_wake]

@@ -24,7 +24,7 @@ public:
     void push(std::coroutine_handle<> h) noexcept {
         (void)push(h, []() noexcept { return false; });
     }
-    /// What `then()` says, which is called under the lock: before any thread can take `h`.
+    /// Returns `then()`, which is called under the lock: before any thread can take `h`.
     template <typename F>
     bool push(std::coroutine_handle<> h, F then) noexcept {
         // [injection.push.lock]
@@ -42,7 +42,7 @@ public:
     std::coroutine_handle<> take() noexcept {
         return take(0, [](std::coroutine_handle<>) noexcept {});
     }
-    /// The oldest. Of those behind it a part of 1 / `takers` goes to `more(h)`, oldest first, but `most` at most: a
+    /// The oldest. A part of 1 / `takers` of those behind it goes to `more(h)`, oldest first, but `most` at most: a
     /// queue that is long costs a lock for many.
     template <typename F>
     std::coroutine_handle<> take(std::size_t most, F more, std::size_t takers = 1) noexcept {

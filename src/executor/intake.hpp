@@ -1,4 +1,4 @@
-// What other threads give to an executor that runs one coroutine at a time, and whether it must be roused for that.
+// Coroutines that other threads give to an executor that runs one at a time, and whether it must be woken for them.
 #pragma once
 
 #include <coroutine>
@@ -65,7 +65,7 @@ public:
         }
         return taken_[next_++];
     }
-    /// What was pushed a moment ago may not be in sight.
+    /// A coroutine that was pushed a moment ago may not be in sight.
     [[nodiscard]] bool has_some() const noexcept { return next_ != taken_.size() || some_.load(memory_order_relaxed); }
     /// True: there is nothing, and from now on the next pusher rouses the taker.
     /// Pre: take() found nothing.

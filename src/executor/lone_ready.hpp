@@ -1,12 +1,12 @@
-// What a thief may take of a victim's ready coroutines: not a lone one that the victim is about to take itself.
+// The ready coroutines of a victim that a thief may take: not a lone one that the victim is about to take itself.
 #pragma once
 
 #include <coflux/base/ready_ring.hpp>
 
 namespace coflux::detail {
 
-/// True if a thief may take the first of `ready`. A worker most often takes a lone one in its next step. Of two that
-/// wake each other one stands there at a time; if a thief takes it to another core, the second follows, and the first
+/// True if a thief may take the first of `ready`. A worker most often takes a lone one in its next step. Two that
+/// wake each other are there one at a time; if a thief takes it to another core, the second follows, and the first
 /// thief's victim has nothing to do but to steal them back.
 ///
 /// `pause()` lasts for a moment, and is false once the pauses have lasted longer than such a step.

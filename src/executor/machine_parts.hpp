@@ -1,4 +1,4 @@
-// What a reader of a machine finds, before it is a topology.
+// The parts of a machine as a reader finds them, before they are a topology.
 #pragma once
 
 #include <optional>
@@ -20,12 +20,12 @@ struct machine_parts {
     std::optional<double> quota{};
 };
 
-/// The processors that run and all caches, below a folder that stands for /sys.
+/// The processors that run and all caches, below a folder in place of /sys.
 [[nodiscard]] machine_parts parts_in_sysfs(const std::string& root);
 
 /// False where Coflux is built without hwloc.
 [[nodiscard]] bool has_hwloc() noexcept;
-/// What hwloc says of this machine; no processors where it does not.
+/// The parts of this machine by hwloc; no processors where it says nothing.
 [[nodiscard]] machine_parts parts_by_hwloc();
 
 }  // namespace coflux::detail

@@ -21,7 +21,7 @@ void pool_events::adopt(std::shared_ptr<event_source> source) {
         period_.store(longest_period, memory_order_relaxed);  // before the source is there
         publish(std::move(source));
     }
-    // For the seats.
+    // A worker must look at the seats.
     idle_.wake_one();
     idle_.wake_one();
 }

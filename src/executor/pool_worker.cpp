@@ -84,7 +84,7 @@ std::coroutine_handle<> pool_worker::take_shared() noexcept {
     return take_injected();
 }
 
-/// What has its turn, if something has.
+/// The coroutine that has its turn, if one has.
 std::coroutine_handle<> pool_worker::begin_round() noexcept {
     look_at_clock();
     if (rounds_.high_is_due()) {
@@ -218,7 +218,8 @@ std::coroutine_handle<> pool_worker::search() noexcept {
             if (pauses == longest_pause && sleeps_until() > now) yield_processor();
         }
         pool_.idle_.end_search(static_cast<bool>(found), [&] {
-            // Of a crowd no other is woken for forks; what came from outside meanwhile found a searcher, and woke none.
+            // When oversubscribed, forks wake no other worker. Coroutines from outside found a searcher meanwhile, and
+            // woke none.
             if (pool_.idle_.awake() > pool_.processors_) return pool_.has_shared();
             return from_events ? event_steps_.are_worth_a_wake(queued()) || work_in_sight_of_others() : work_in_sight();
         });
@@ -256,8 +257,8 @@ bool pool_worker::work_in_sight_of_others() const noexcept {
                        [this](const auto& w) { return w.get() != this && w->queued() != 0; });
 }
 
-/// What it has made ready, and what comes meanwhile, it serves itself: it looks at events between short steps, and
-/// wakes another worker for more.
+/// The worker serves itself what it has made ready, and what comes meanwhile: it looks at events between short steps,
+/// and wakes another worker for more.
 bool pool_worker::is_left_to(const pool_worker& other) const noexcept {
     return pool_.events_.is_looker(other.position_, tick_now()) &&
            !other.event_steps_.are_worth_a_wake(other.ready_.size());
@@ -267,7 +268,8 @@ bool pool_worker::others_serve_events() const noexcept {
     return &looker != this && pool_.idle_.awake() > 1 && is_left_to(looker);
 }
 
-/// What was pushed a moment ago is most likely popped by its maker; what lies there over a few glances is not.
+/// A fork that was pushed a moment ago is most likely popped by its maker; one that lies there over a few glances is
+/// not.
 bool pool_worker::work_lies() const noexcept {
     if (pool_.has_shared()) return true;
     for (const auto& w : pool_.workers_) {

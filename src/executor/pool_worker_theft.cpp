@@ -26,7 +26,7 @@ std::coroutine_handle<> pool_worker::steal() noexcept {
                           [this](std::size_t i) { return steal_from(*pool_.workers_[i]); });
 }
 
-/// What the victim shares is free. For the rest thieves ask, and wait as long as a fence would hold up both.
+/// Forks that the victim shares are free. Thieves ask for the rest, and wait as long as a fence would hold up both.
 void* pool_worker::steal_fork_from(pool_worker& victim) noexcept {
     stolen_at_ = tick_now();
     if (void* const shared = victim.forks_.steal_shared()) {

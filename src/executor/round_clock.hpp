@@ -58,7 +58,7 @@ public:
         aside_went_ = false;
         return ticks_;
     }
-    /// Of a round whose steps do not count for the pace.
+    /// The ticks of a round whose steps do not count for the pace.
     [[nodiscard]] std::int32_t ticks() const noexcept { return ticks_; }
     /// Asked before begin_round(), where a coroutine of high priority waits: true if it goes before the round to come.
     [[nodiscard]] bool high_is_due() const noexcept { return high_steps_ < high_rounds * ticks_; }

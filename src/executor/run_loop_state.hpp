@@ -1,4 +1,4 @@
-// What a run_loop is behind its handle. The page docs/design/serial_executors.md has the protocol.
+// A run_loop behind its handle. The page docs/design/serial_executors.md has the protocol.
 #pragma once
 
 #include <cstddef>

@@ -131,7 +131,7 @@ bool serial_loop::look_at_events(cycle_count& present) noexcept {
 
 /// Limits of what waits: once some work has been done since. Most of these waits are over by then.
 void serial_loop::arm_deferred(cycle_count& present) noexcept {
-    // 100 us and 1 ms at 3 GHz. What a turn of less has queued is over in the next one, mostly.
+    // 100 us and 1 ms at 3 GHz. Work that a shorter turn has queued is mostly over in the next one.
     constexpr std::uint64_t longest = 300'000;
     constexpr std::uint64_t long_turn = 3'000'000;
     const bool has_some = timers_.has_deferred();

@@ -55,7 +55,7 @@ protected:
         const mount mounted_;
     };
 
-    // What a loop serves besides; nothing here. On its thread:
+    // Other work of a loop; none here. On its thread:
     /// Serves what has arrived. True if that was something. Where no coroutine runs.
     virtual bool collect() noexcept { return false; }
     /// Something has arrived.

@@ -20,7 +20,7 @@ namespace coflux::detail {
 /// next thread sees what the last one did, which is the business of the code that mounts.
 class serial_worker : public worker {
 public:
-    /// `identity` stands for the executor; nothing runs for longer than a part of `longest_round` before
+    /// `identity` is that of the executor; nothing runs for longer than a part of `longest_round` before
     /// run_round() returns, but for one step.
     explicit serial_worker(const void* identity, clock_tick longest_round = 1'000'000) noexcept;
 
@@ -37,7 +37,7 @@ public:
     void roused() noexcept { intake_.roused(); }
     void wait_for_rousers() noexcept { intake_.wait_for_rousers(); }
 
-    /// While it lives, the calling thread is this worker. What the thread was before is below, and takes what is posted
+    /// While it lives, the calling thread is this worker. The thread's former state is below, and takes what is posted
     /// to it meanwhile.
     class mount {
     public:

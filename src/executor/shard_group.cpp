@@ -85,7 +85,7 @@ void shard_thread::rouse_if_asleep() noexcept {
     if (asleep_.take(group_.is_fenced())) wake();
 }
 
-/// What was kept back goes in order. True if something went.
+/// Sends in order what was kept back. True if something went.
 bool shard_thread::flush() noexcept {
     bool some = false;
     for (std::size_t i = 0; i < outboxes_.size(); ++i) {

@@ -44,7 +44,7 @@ public:
 private:
     using ring = message_ring<submission>;
 
-    /// What a full ring keeps back: a list through the submissions.
+    /// Submissions that a full ring keeps back: a list through the submissions.
     struct outbox {
         submission* first = nullptr;
         submission* last = nullptr;

@@ -1,4 +1,4 @@
-// What a ready ring has no room for: keeps the order of the pushes.
+// Coroutines that a ready ring has no room for: keeps the order of the pushes.
 #pragma once
 
 #include <coroutine>
@@ -13,7 +13,7 @@
 
 namespace coflux::detail {
 
-/// What it holds is older than what is in the ring: it takes over what is there when the ring has no room. Whoever
+/// Its coroutines are older than those in the ring: it takes over what is there when the ring has no room. Whoever
 /// takes, takes here first. One thread.
 class spilled_ready {
 public:

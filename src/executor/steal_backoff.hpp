@@ -13,37 +13,37 @@ namespace coflux::detail {
 ///
 /// Moving a coroutine between cores costs some five cache lines. A theft of what is private to the victim calls a heavy
 /// fence as well, which holds up the thief, and the victim for as long: 0.3 us on some machines and 11 us
-/// on a virtual one, so it is measured. What a theft brings beyond its cost is credit for those that bring less: of an
+/// on a virtual one, so it is measured. The gain of a theft beyond its cost is credit for those that bring less: in an
 /// unbalanced tree most stolen nodes are leaves, and the others are worth them all. A thief without credit waits.
 class steal_backoff {
 public:
     static constexpr clock_tick lines_cost = 1'000;
-    static constexpr clock_tick most_credit = 64;  // thefts: a long time of large ones stands for so many trivial ones
+    static constexpr clock_tick most_credit = 64;  // thefts: a long time of large ones counts for so many trivial ones
     static constexpr clock_tick first = 2'000;     // doubled each time
     static constexpr clock_tick longest = 32;      // thefts that would have cost as much
 
     /// The fence of a theft took so long.
     void fence_took(clock_tick t) noexcept { fence_eighths_ += std::min(t, most_of_a_fence) - fence_eighths_ / 8; }
-    /// What orders a theft and the owner's pops.
+    /// The side that orders a theft and the owner's pops.
     enum class by : std::uint8_t { owner, fence };
     /// The thief has stolen something, or has lost a race.
     void stole(by order) noexcept { cost_ = lines_cost + (order == by::fence ? fence_of_both() : 0); }
     /// So long a thief waits for a victim that it has asked to share, before it calls the fence.
     [[nodiscard]] clock_tick patience() const noexcept { return fence_of_both(); }
-    /// What was stolen has kept the thief at work for so long.
+    /// The stolen coroutine has kept the thief at work for so long.
     void theft_ended(clock_tick lasted) noexcept {
         const clock_tick most = most_credit * cost_;
         const clock_tick credit = std::min(credit_, most) + std::min(lasted, most);
         credit_ = std::min(credit - std::min(credit, cost_), most);
         wait_ = credit < cost_ ? next() : 0;
     }
-    /// What the thief saw was popped meanwhile, and its fence has held up the victim for nothing.
+    /// The fork that the thief saw was popped meanwhile, and its fence has held up the victim for nothing.
     void lost_a_race() noexcept { wait_ = next(); }
     /// The thief parks: what it finds afterwards has been there for a while.
     void parked() noexcept { wait_ = 0; }
 
     [[nodiscard]] clock_tick wait() const noexcept { return wait_; }
-    /// Of the last theft.
+    /// The cost of the last theft.
     [[nodiscard]] clock_tick cost() const noexcept { return cost_; }
     [[nodiscard]] clock_tick longest_wait() const noexcept { return std::min(longest * cost_, most_wait); }
 

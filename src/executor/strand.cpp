@@ -32,7 +32,7 @@ location_text strand_state::text_of(std::coroutine_handle<> h) noexcept {
     return is_turn(h) ? location_text("a strand") : location_text(h);
 }
 
-/// At most one turn is queued or runs. What a turn did happens before the next: it posts the next one itself, or it
+/// At most one turn is queued or runs. A turn happens before the next: it posts the next one itself, or it
 /// rests under the lock under which a pusher finds that out.
 void strand_state::turn() noexcept {
     {

@@ -1,4 +1,4 @@
-// What a strand is behind its handle. The page docs/design/serial_executors.md has the protocol.
+// A strand behind its handle. The page docs/design/serial_executors.md has the protocol.
 #pragma once
 
 #include <coroutine>
@@ -18,7 +18,7 @@ public:
     /// The handle dies; the strand ends with it, or with the turn that is on its way.
     void end() noexcept;
 
-    /// What an executor is given need not be a coroutine: true if it is the turn of a strand.
+    /// True if a handle that an executor is given is no coroutine, but the turn of a strand.
     [[nodiscard]] static bool is_turn(std::coroutine_handle<> h) noexcept;
     /// For messages: what `h` is, which an executor below was given: the turn of a strand, or a coroutine.
     [[nodiscard]] static location_text text_of(std::coroutine_handle<> h) noexcept;
@@ -26,7 +26,7 @@ public:
 private:
     ~strand_state() = default;
 
-    /// What the executor below resumes: begins like a coroutine frame of either compiler.
+    /// The executor below resumes it: begins like a coroutine frame of either compiler.
     struct frame {
         void (*resume)(void*);
         void (*destroy)(void*);

@@ -38,7 +38,7 @@ void thread_pool::inject(injection_queue& to, std::coroutine_handle<> h) noexcep
     }
 }
 
-/// What threads of a parent process stand on, in its child.
+/// Keeps what threads of a parent process stood on, in its child.
 struct left_by_fork {
     std::vector<std::unique_ptr<pool_worker>> workers;
     std::vector<thread> threads;
@@ -52,7 +52,7 @@ namespace {
 
 void pass_no_thief() noexcept {}
 
-/// What thieves of a pool of `workers` call; nullptr: nothing, and pops have a locked instruction.
+/// The fence that thieves of a pool of `workers` call; nullptr: nothing, and pops have a locked instruction.
 heavy_fence fence_for(pop_order pops, std::size_t workers) {
     if (pops == pop_order::by_owner) return nullptr;
     if (workers == 1) return &pass_no_thief;  // there is no thief

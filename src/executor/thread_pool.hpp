@@ -52,7 +52,7 @@ public:
     std::vector<worker_counters> counters() const;
     /// Pushes of a lone coroutine while a worker slept.
     std::uint64_t lone_pushes() const noexcept;
-    /// What stands for it in environments; execute_on() is how they find it.
+    /// Its identity in environments, which find it by execute_on().
     void* identity() const noexcept { return door_.identity(); }
 
 private:

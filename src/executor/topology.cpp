@@ -1,4 +1,4 @@
-// The page docs/design/topology.md says where each fact comes from, and what stands in for one that is missing.
+// The page docs/design/topology.md says where each fact comes from, and what replaces one that is missing.
 #include <coflux/executor/topology.hpp>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ constexpr auto by_number = [](const processor& a, const processor& b) { return a
 constexpr auto before_number = [](const processor& p, unsigned number) { return p.number < number; };
 constexpr unsigned any_level = std::numeric_limits<unsigned>::max();
 
-/// What runs and is allowed; if that is nothing, what is allowed.
+/// The processors that run and are allowed; if that is none, those that are allowed.
 std::vector<processor> usable(std::vector<processor> running, std::vector<unsigned> allowed) {
     std::sort(running.begin(), running.end(), by_number);
     if (allowed.empty()) return running;

@@ -13,12 +13,12 @@ namespace coflux::detail {
 
 class worker_places {
 public:
-    /// Of workers that are not bound.
+    /// The places of workers that are not bound.
     worker_places() = default;
     /// Worker i on the i-th of binding_order(), modulo their number.
     worker_places(topology machine, std::size_t workers);
 
-    /// Of `workers` workers that the calling thread makes.
+    /// The places of `workers` workers that the calling thread makes.
     [[nodiscard]] static worker_places here(std::size_t workers);
 
     [[nodiscard]] std::optional<unsigned> processor_of(std::size_t worker) const noexcept {

@@ -19,8 +19,8 @@ public:
     void start();
 
 protected:
-    /// For the destructors of classes that override something: as ~worker_thread(), which does it where it was not
-    /// done.
+    /// Called by the destructors of classes that override something: as ~worker_thread(), which does it where it was
+    /// not done.
     void end() noexcept;
     /// On the thread, before it runs anything.
     virtual void enter() noexcept {}

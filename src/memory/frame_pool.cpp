@@ -64,7 +64,7 @@ void* refill_frame_cache(std::size_t size_class) noexcept {
     return blocks;
 }
 
-/// Frees a block that is counted, or the first of a list. What is counted stands for the sixteen blocks of which it is
+/// Frees a block that is counted, or the first of a list. A counted block counts for the sixteen blocks of which it is
 /// the one in the first page of a slab.
 void count_frame_cache(void* raw, std::size_t size_class) noexcept {
     free_block*& head = this_frame_cache.heads[size_class];

@@ -26,7 +26,7 @@
 namespace coflux::stream {
 namespace detail {
 
-/// What is written at a time: small states together.
+/// The bytes that are written at a time: small states together.
 constexpr std::size_t piece = std::size_t{1} << 20;
 /// States that are read at once: one is checked while others come from the drive.
 constexpr std::size_t reads_at_once = 8;

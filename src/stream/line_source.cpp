@@ -80,7 +80,7 @@ public:
                                             ", which it does not have");
             at->target = static_cast<std::uint64_t>(each.next);
         }
-        // What is before is read as lines that are no records: so lines have their numbers.
+        // The part before is read as lines that are no records: so lines have their numbers.
         for (part& p : parts_) {
             while (p.begin() < p.target) {
                 if (!p.in.is_open()) co_await open(here, p);

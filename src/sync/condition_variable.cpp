@@ -51,8 +51,8 @@ bool condition_variable::wait_awaiter::claim(wait_operation& w) noexcept {
     return self.mutex_.withdraw(w);
 }
 
-/// Under the list's lock, for a waiter that stands in the queue of `m` on account of a notify_one(), and is to be
-/// stopped: the next waiter stands there in its stead, at the end of the queue. The stopped waiter has marked the
+/// Under the list's lock, for a waiter that is in the queue of `m` on account of a notify_one(), and is to be
+/// stopped: passes its notification to the next waiter, at the end of the queue. The stopped waiter has marked the
 /// mutex, and the mark remains.
 void condition_variable::pass_on(mutex& m) noexcept {
     wait_operation* const next = waiters_.front();

@@ -23,7 +23,7 @@ namespace detail {
 namespace {
 
 constexpr std::size_t usual_runs = 200;
-/// What making a schedule small may cost, beside explore_options::shrink_runs: a run that does not end is a million
+/// The most steps to make a schedule small, beside explore_options::shrink_runs: a run that does not end is a million
 /// already.
 constexpr std::size_t shrink_steps = 3'000'000;
 
@@ -43,7 +43,7 @@ std::optional<std::uint64_t> number_in(const char* name) {
     return number;
 }
 
-/// What a check that fails in a run of this thread should add.
+/// The text that a check that fails in a run of this thread should add.
 struct current_run {
     std::string_view chooser;
     std::uint64_t seed;
@@ -272,7 +272,7 @@ private:
     bool still_fails_without_some(const std::vector<decision>& fewer, run_failure& f) {
         replay_chooser by_number{fewer};
         if (still_fails(by_number, f)) return true;
-        // Of one kind alone they would be the same decisions.
+        // They would be the same decisions if all were of one kind.
         if (std::all_of(fewer.begin(), fewer.end(), [&](const decision& d) { return d.what == fewer.front().what; }))
             return false;
         by_kind_chooser by_kind{fewer};
@@ -323,7 +323,7 @@ private:
     std::size_t tries_ = 0;
     std::size_t tried_steps_ = 0;
     bool gathers_ = false;  // the run is to leave a tree
-    // Of the last run.
+    // The numbers of the last run.
     std::size_t decisions_ = 0;
     std::size_t steps_ = 0;
     std::uint64_t hash_ = 0;

@@ -34,7 +34,7 @@ std::string what_of(const std::exception_ptr& e) {
     }
 }
 
-/// What COFLUX_INJECT says.
+/// The value of COFLUX_INJECT.
 struct only_run {
     std::string name;
     std::size_t n = 0;

@@ -13,7 +13,7 @@
 namespace coflux::testing::detail {
 namespace {
 
-/// What still fits into a terminal, and is soon copied.
+/// The longest line that still fits into a terminal, and is soon copied.
 constexpr std::size_t longest_line = 2000;
 
 /// FNV-1a: Fowler, Noll, Vo.

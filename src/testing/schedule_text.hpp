@@ -10,12 +10,12 @@
 
 namespace coflux::testing::detail {
 
-/// What the variable COFLUX_SCHEDULE is to be set to: the text of to_text(); if that is too long for a line, it is put
+/// The value for the variable COFLUX_SCHEDULE: the text of to_text(); if that is too long for a line, it is put
 /// into a file of the folder for temporary files, and this is `@` and its name. The same schedule has the same file.
 /// Errors: where no file can be written, the text after all.
 [[nodiscard]] std::string schedule_variable(std::span<const decision> schedule);
 
-/// The text of to_text() that such a variable stands for; nothing if it names a file that cannot be read.
+/// The text of to_text() that such a variable means; nothing if it names a file that cannot be read.
 [[nodiscard]] std::optional<std::string> schedule_of_variable(std::string_view variable);
 
 }  // namespace coflux::testing::detail

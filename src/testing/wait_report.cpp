@@ -1,4 +1,4 @@
-// What a simulation knows about the coroutines that are alive, as text.
+// A simulation's knowledge about the coroutines that are alive, as text.
 #include <algorithm>
 #include <cstdint>
 #include <source_location>
@@ -55,7 +55,7 @@ void for_each_awaiter(promise_base& p, F f) {
     }
 }
 
-/// What is alive, found from the coroutines for which everything else waits in the end.
+/// The coroutines that are alive, found from the coroutines for which everything else waits in the end.
 class census {
 public:
     void add(promise_base& p, std::string note) {

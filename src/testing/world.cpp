@@ -59,7 +59,7 @@ bool sim_worker::budget_exhausted() noexcept {
 }
 
 /// A coroutine whose end, on one worker, transfers into its awaiter: on another worker other coroutines may come
-/// between. So it stands on an executor that differs by identity alone.
+/// between. So it is on an executor that differs by identity alone.
 void sim_worker::mark_stolen(promise_base& p) noexcept {
     const coflux::detail::executor_entry& own = *p.runs_on();
     if (own.identity != executor_) return;
@@ -229,7 +229,7 @@ world::ready world::take_ready(std::size_t at) noexcept {
     return r;
 }
 
-/// What lies in the queues of the executors becomes a candidate. True if a part went on, which may go on once more.
+/// Makes what lies in the queues of the executors candidates. True if a part went on, which may go on once more.
 bool world::collect() noexcept {
     const bool went_on = parts_.settle();
     for (std::size_t i = 0; i < workers_used_; ++i) {
@@ -399,7 +399,7 @@ void world::fail_hang(frame_control& c, bool may_throw) {
     const std::size_t limit = steps_ + options_.max_steps;
     while (!c.done() && steps_ < limit && step()) {}
     COFLUX_VERIFY(c.done(), "what hangs does not end even when it is stopped. %s", text.c_str());
-    // What failed beside the hang would come out of get(), which says now that it hung.
+    // An error beside the hang would come out of get(), which says now that it hung.
     if (c.word.has(coflux::detail::frame_flags::has_error) && !c.error->observed()) {
         c.error->observe();
         (void)keep_unobserved(*c.error);

@@ -42,7 +42,7 @@ private:
     void mark_stolen(coflux::detail::promise_base& p) noexcept;
 
     world& in_;
-    coflux::detail::executor_entry elsewhere_{};  // where stolen forks stand
+    coflux::detail::executor_entry elsewhere_{};  // the executor of stolen forks
     coflux::detail::timer_queue timers_;
     std::uint64_t clock_name_ = 0;  // of its timers, as a candidate
 };
@@ -72,15 +72,15 @@ public:
     bool step(coflux::detail::clock_tick until = coflux::detail::timing_wheel::never);
     void advance(coflux::detail::clock_tick to);
     void run();
-    /// What each waiter waits for, and the tree of what is alive. `also` is alive, even if nothing leads to it; or
-    /// nullptr.
+    /// The text of what each waiter waits for, and the tree of what is alive. `also` is alive, even if nothing leads to
+    /// it; or nullptr.
     [[nodiscard]] std::string describe(coflux::detail::frame_control* also) const;
 
     /// `ours`: the handle is known to be one of Coflux's own coroutines.
     void add(sim_worker& to, std::coroutine_handle<> h, bool ours) noexcept;
     [[nodiscard]] std::size_t choose(choice what, std::span<const std::uint64_t> candidates) noexcept;
     sim_worker& new_worker();
-    /// What runs on this thread now, runs on one of this world's executors, or on none that has a worker.
+    /// True if the coroutine of this thread runs on one of this world's executors, or on none that has a worker.
     [[nodiscard]] bool runs_what_runs() const noexcept {
         const auto used = std::span(workers_).first(workers_used_);
         return coflux::detail::this_thread.queues == nullptr ||

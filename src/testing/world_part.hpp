@@ -1,4 +1,4 @@
-// What happens in a world beside coroutines and timers: the seam that simulated networks and disks fill.
+// The events in a world beside coroutines and timers: the seam that simulated networks and disks fill.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ public:
     [[nodiscard]] virtual coflux::detail::clock_tick next_event() const noexcept = 0;
     /// Appends the names of what may happen now.
     virtual void add_due(std::vector<std::uint64_t>& to) const = 0;
-    /// What is called so happens. False if nothing of this part is.
+    /// Lets the event of that name happen. False if this part has none.
     virtual bool happen(std::uint64_t name) noexcept = 0;
     /// Lines for a message; empty: nothing of it waits.
     [[nodiscard]] virtual std::string describe() const = 0;

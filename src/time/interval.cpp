@@ -8,8 +8,8 @@ namespace {
 
 using detail::steady_time;
 
-/// The first moment after `now` that is a multiple of `period` away from `tick`, which is not later than `now`. What
-/// lies between the two may be longer than a duration can be.
+/// The first moment after `now` that is a multiple of `period` away from `tick`, which is not later than `now`. The
+/// time between the two may be longer than a duration can be.
 steady_time first_after(steady_time now, steady_time tick, std::chrono::nanoseconds period) noexcept {
     const detail::wide_count begin = tick.time_since_epoch().count();
     const detail::wide_count passed = now.time_since_epoch().count() - begin;

@@ -109,7 +109,7 @@ tls_connection::step tls_connection::run(int result) noexcept {
     if (code.value() == 0) code = std::make_error_code(std::errc::protocol_error);
     return fail(code);
 }
-/// Of a step that writes: it wants bytes where the peer has sent a part of a message after the handshake. There is no
+/// A step that writes wants bytes where the peer has sent a part of a message after the handshake. There is no
 /// way on where the peer ends its stream then.
 tls_connection::step tls_connection::run_to_write(int result) noexcept {
     const step s = run(result);

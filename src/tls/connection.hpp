@@ -24,7 +24,7 @@ namespace coflux::detail {
 /// The most that one record takes on the way, with what TLS adds to it.
 constexpr std::size_t most_of_a_record = 16'384;
 constexpr std::size_t record_room = most_of_a_record + 512;
-/// What stays free beside whole records, for alerts and for what a reader answers.
+/// The room that stays free beside whole records, for alerts and for what a reader answers.
 constexpr std::size_t reserve = 1024;
 
 /// Ciphertext between the session and the socket.
@@ -85,7 +85,7 @@ public:
     void received(std::size_t count) noexcept;
     [[nodiscard]] bool has_socket_ended() const noexcept { return socket_ended_; }
 
-    /// What is to be sent next, and that it was. By the owner of `sending` alone.
+    /// The bytes to be sent next, and that they were. Called by the owner of `sending` alone.
     [[nodiscard]] std::span<const std::byte> to_be_sent() noexcept;
     void sent(std::size_t count) noexcept;
     /// Sends what the socket takes without a wait, unless another coroutine is sending, which then sends it all.
@@ -112,7 +112,7 @@ public:
     coflux::mutex sending;
     /// Held while the socket is read.
     coflux::mutex receiving;
-    /// Set after each receipt(). Of the one operation that waits for `receiving`: there are two at most.
+    /// Set after each receipt(). The one operation that waits for `receiving` waits for it: there are two at most.
     manual_reset_event has_received;
     atomic<bool> is_read{false};     // true: an operation reads. Changed by its beginning and its end
     atomic<bool> is_written{false};  // true: an operation writes. The same
@@ -123,7 +123,7 @@ private:
     step run_to_write(int result) noexcept;
     void check_host(std::string_view host);
 
-    // What OpenSSL reads from, and writes to.
+    // OpenSSL reads from it, and writes to it.
     static BIO_METHOD* bio_method();
     static int bio_read(BIO* b, char* into, std::size_t size, std::size_t* count) noexcept;
     static int bio_write(BIO* b, const char* from, std::size_t size, std::size_t* count) noexcept;

@@ -66,7 +66,7 @@ void use_identity(SSL_CTX* ctx, const tls_identity& identity) {
     const owned_key key(PEM_read_bio_PrivateKey(in.get(), nullptr, &no_pass_phrase, nullptr));
     if (key == nullptr) fail_with_openssl("read a private key " + text_of(identity.key));
     if (SSL_CTX_use_PrivateKey(ctx, key.get()) != 1) fail_with_openssl("use a private key " + text_of(identity.key));
-    // Of a kind of its own it has taken the certificate's place.
+    // A key of another kind than the certificate's has taken its place.
     if (SSL_CTX_check_private_key(ctx) != 1) fail_with_openssl("use a private key " + text_of(identity.key));
 }
 

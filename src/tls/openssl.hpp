@@ -1,4 +1,4 @@
-// What OpenSSL gives: objects that are owned, and errors.
+// OpenSSL's results: objects that are owned, and errors.
 #pragma once
 
 #include <memory>

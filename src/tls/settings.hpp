@@ -1,4 +1,4 @@
-// What a tls_context holds.
+// The contents of a tls_context.
 #pragma once
 
 #include <memory>

@@ -56,7 +56,7 @@ call<void> flush_if_possible(environment&, tls_connection& c) {
     }
 }
 
-/// The turn to read the socket, which had been read `seen` times. Of no mutex: it has been read again, whether or not
+/// The turn to read the socket, which had been read `seen` times. No mutex: it has been read again, whether or not
 /// the one that did so reads on.
 call<coflux::mutex::guard> take_turn(environment&, tls_connection& c, std::uint64_t seen) {
     auto turn = c.receiving.try_lock();

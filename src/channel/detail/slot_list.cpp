@@ -68,8 +68,8 @@ slot_claim slot_list::claim_in_new_block() {
             slot_block* const b = std::exchange(spare_, spare_->next);
             b->next = nullptr;
             last->next = b;
-            // Its first slot is ours. release pairs with the acquire in claim(). What other senders add to the old
-            // value meanwhile is lost, and was no claim.
+            // Its first slot is ours. release pairs with the acquire in claim(). Additions of other senders to the
+            // old value meanwhile are lost, and were no claims.
             tail_.store(first_of(b) + 1, memory_order_release);
             growth_.unlock();
             return {b, 0, last};

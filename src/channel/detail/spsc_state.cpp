@@ -38,7 +38,7 @@ bool spsc_words::finished() const noexcept {
     if ((t & ended) != 0) return true;
     // [spsc.finished.permits]
     if ((t & sealed) == 0 || reserved_.load(memory_order_seq_cst) != 0) return false;
-    // What the last permit sent, before it was counted out, is in the tail by now.
+    // The value that the last permit sent, before it was counted out, is in the tail by now.
     // [spsc.finished.looks_again]
     return position(tail_.load(memory_order_seq_cst)) == first_;
 }
@@ -83,7 +83,7 @@ std::coroutine_handle<> spsc_room_wait::wait() {
 
 std::coroutine_handle<> spsc_value_wait::wait() {
     words_.receiving_.set_here();
-    // Empty is a tail that stands at the first value. Where the channel is sealed and a permit was out, its end changes
+    // A tail at the first value is empty. Where the channel is sealed and a permit was out, its end changes
     // it.
     const std::uintptr_t empty = words_.first_ | words_.closed_;
     words_.receiver_ = this;

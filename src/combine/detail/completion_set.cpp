@@ -192,7 +192,7 @@ std::coroutine_handle<> completion_wait::await_suspend(std::coroutine_handle<>) 
     if (p.begin_suspend() == suspension::stop) return p.stop_here();
     if (is_first_stopped()) return stop_for_first();
     place queue{of_};
-    // What the consumer alone changes stays: once a child has ended, one has.
+    // Only the consumer takes children out, so this stays true: once a child has ended, one has.
     switch (try_to_queue(of_.lock_, queue, *this, [this]() noexcept { return is_there(); })) {
     case wait_attempt::stop: return p.stop_here();
     case wait_attempt::ready: return is_first_stopped() ? stop_for_first() : transfer(p.handle());

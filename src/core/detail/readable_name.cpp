@@ -17,7 +17,7 @@ std::size_t behind_bracket(std::string_view text) noexcept {
     return text.size();
 }
 
-/// How much of the front of `text` stands for a lambda: `<lambda(auto:1&&, int)>` of g++, `(anonymous class)` of clang.
+/// How much of the front of `text` is a lambda: `<lambda(auto:1&&, int)>` of g++, `(anonymous class)` of clang.
 std::size_t lambda_at_front(std::string_view text) noexcept {
     constexpr std::string_view of_gcc = "<lambda";
     if (text.starts_with(of_gcc)) {
@@ -49,7 +49,7 @@ readable_name::readable_name(std::string_view function) noexcept {
             add("lambda");
             i += lambda;
         } else if (left.starts_with(call_operator)) {
-            // Of a lambda, it says nothing.
+            // It says nothing of a lambda.
             if (std::string_view(text_.data(), size_).ends_with("lambda::")) {
                 size_ -= 2;
             } else {
@@ -57,7 +57,7 @@ readable_name::readable_name(std::string_view function) noexcept {
             }
             i += call_operator.size();
         } else if (left.starts_with(" [") && angles == 0) {
-            break;  // what stands for the template parameters, behind a lambda of g++ that has no list of its own
+            break;  // the text of the template parameters, behind a lambda of g++ that has no list of its own
         } else if (left.front() == '(' && angles == 0) {
             const std::size_t parameters = behind_bracket(left);
             if (!left.substr(parameters).starts_with("::")) break;

@@ -14,7 +14,7 @@
 namespace coflux::detail {
 
 async_generator_base::~async_generator_base() {
-    // What it took and never yielded, or what stopped it: the awaiter owns nothing, see unwind_stack().
+    // Releases what it took and never yielded, or what stopped it: the awaiter owns nothing, see unwind_stack().
     if (inner_ != nullptr) discard(*inner_);
     if (has_scope_) std::destroy_at(&scope_);
 }
@@ -112,7 +112,7 @@ void async_generator_base::discard(frame_control& c) noexcept {
     for (async_generator_base* g = root.leaf_; g != nullptr; g = g->outer_) {
         if (!g->has_children()) continue;
         if (!g->is_below_joined()) return unwind_stack(root);
-        // The scope that is being unwound has waited for its children. What is left is the count of a child that it
+        // The scope that is being unwound has waited for its children. The rest is the count of a child that it
         // awaited, and that ended on another thread, a few instructions from its release.
         while (g->has_children()) cpu_pause();
     }
@@ -126,7 +126,7 @@ void async_generator_base::discard(frame_control& c) noexcept {
     }
 }
 
-/// Stops a stack that stands at an element and has live children. From now on each of its generators is a child like
+/// Stops a stack that is at an element and has live children. From now on each of its generators is a child like
 /// any other, which the scope that it was made in waits for.
 void async_generator_base::unwind_stack(async_generator_base& root) noexcept {
     async_generator_base& leaf = *root.leaf_;

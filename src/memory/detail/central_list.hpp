@@ -1,4 +1,4 @@
-// What the frame pool's threads share: slabs, and chains of blocks that change threads, of one size class.
+// The common part of the frame pool's threads: slabs, and chains of blocks that change threads, of one size class.
 //
 // Source: transfer cache and spans of tcmalloc. A slab is 64 KiB, aligned to its size, and holds blocks of one class,
 // so that a block finds its slab by masking its address. Everything here is a slow path: one short lock for a batch of
@@ -58,7 +58,7 @@ constexpr std::size_t batch_of(std::size_t size_class) {
 }
 
 /// An answer to `pages_go()`, which is asked before a slab goes to the heap: whether its pages go to the system, as the
-/// heap may keep what it is given. What was in use until now stays, for it may be wanted again soon.
+/// heap may keep what it is given. Pages that were in use until now stay, for it may be wanted again soon.
 inline constexpr auto pages_stay = [] { return false; };
 
 /// Slabs and chains of one class. Slabs with a block to give are in the list `open`; full ones are in none.
@@ -134,7 +134,8 @@ public:
         return true;
     }
 
-    /// Puts blocks back into their slabs; slabs that become empty go to the heap. `pages_go()` is asked for each of them.
+    /// Puts blocks back into their slabs; slabs that become empty go to the heap. `pages_go()` is asked for each of
+    /// them.
     template <typename F>
     void sort(std::size_t size_class, free_block* blocks, const F& pages_go) noexcept {
         const std::size_t size = block_bytes(size_class);

@@ -1,4 +1,4 @@
-// What a thread that has waited for long gives back of the frame pool's free blocks.
+// How a thread that has waited for long gives free blocks of the frame pool back.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,7 @@ bool give_back_chain(std::size_t& size_class, const idle_question& interrupted) 
 /// In nanoseconds, of a thread whose pool has work: meanwhile it serves nothing.
 inline constexpr std::uint64_t longest_give_back = 100'000;
 
-/// What one thread sees of the blocks that are kept for the next burst.
+/// One thread's sight of the blocks that are kept for the next burst.
 class idle_memory {
 public:
     /// From now on it is of interest whether threads use the reserve.

@@ -1,4 +1,4 @@
-// What programs do with a simulated disk.
+// The calls of programs on a simulated disk.
 #include "disk.hpp"
 
 #include <algorithm>
@@ -202,7 +202,7 @@ std::ptrdiff_t disk::read_at(int descriptor, void* into, std::size_t size, std::
     std::memcpy(into, now.data() + offset, n);
     return static_cast<std::ptrdiff_t>(n);
 }
-/// What would be done at once could not be stopped, and no other coroutine could come in between.
+/// A read that is done at once could not be stopped, and no other coroutine could come in between.
 std::ptrdiff_t disk::read_at_at_once(int, void*, std::size_t, std::uint64_t) noexcept {
     return -EAGAIN;
 }

@@ -22,12 +22,12 @@
 
 namespace coflux::testing::detail {
 
-/// What was done to a file and is not on the drive for sure.
+/// A change of a file that is not on the drive for sure.
 struct disk_write {
     std::uint64_t offset;  // of the bytes, or the new size
     std::string bytes{};
     bool is_size = false;
-    bool synced = false;     // what stands before it is not
+    bool synced = false;     // those before it are not
     bool forgotten = false;  // a sync of it failed: no other makes it durable
 };
 
@@ -46,7 +46,7 @@ struct disk_file {
     [[nodiscard]] std::size_t at_risk() const noexcept;
 };
 
-/// What a descriptor stands for.
+/// The target of a descriptor.
 struct disk_opened {
     std::shared_ptr<disk_file> file;
     bool read;
@@ -155,7 +155,7 @@ private:
     [[nodiscard]] disk_opened* find(int descriptor) noexcept;
     /// 0, or the negative error of a call on it.
     [[nodiscard]] static int error_of(const disk_opened* o) noexcept;
-    /// Of the way to it: 0, or a negative error.
+    /// The error of the way to it: 0, or a negative error.
     [[nodiscard]] int error_of_way(const std::string& path) const;
     /// 0, or the negative error of a rule.
     [[nodiscard]] int ruled(disk_call on) noexcept;

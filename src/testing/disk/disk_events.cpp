@@ -1,4 +1,4 @@
-// What happens on a simulated disk: its operations, and its crash.
+// The events of a simulated disk: its operations, and its crash.
 #include <algorithm>
 #include <utility>
 

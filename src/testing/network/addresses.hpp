@@ -34,7 +34,7 @@ namespace coflux::testing::detail {
 [[nodiscard]] inline bool is_path(const endpoint& e) {
     return is_path(e.family());
 }
-/// What the system says of a path that no socket has: there is no such file, or, of an abstract name, none listens.
+/// The system's error for a path that no socket has: there is no such file, or none listens at an abstract name.
 [[nodiscard]] inline int error_of_missing(const endpoint& path) noexcept {
     return path.to_string().starts_with('@') ? ECONNREFUSED : ENOENT;
 }

@@ -1,4 +1,4 @@
-// What programs do with a simulated network.
+// The calls of programs on a simulated network.
 #include "network.hpp"
 
 #include <algorithm>
@@ -248,7 +248,7 @@ int network::bind_source(int descriptor, os::const_socket_name at, bool has_port
     return 0;
 }
 
-/// What begin_connect() has begun: 0, or a negative error.
+/// Goes on with what begin_connect() has begun: 0, or a negative error.
 int network::ask(sim_socket& s) noexcept {
     s.to = host_at(*s.on, s.peer);
     if (s.to == nullptr) return -ENETUNREACH;

@@ -41,12 +41,12 @@ struct network_host {
     return static_cast<coflux::detail::clock_tick>(std::max(d, std::chrono::nanoseconds(0)).count());
 }
 
-/// What arrives at the other end.
+/// The kind of an arrival at the other end.
 enum class arrival : std::uint8_t {
     asked,     ///< for a connection, at a listener
     answered,  ///< the connection is made
     refused,   ///< at the one that asked: no socket listens
-    lost,      ///< at the one that asked: its time is over. It stands there as long as an answer may come
+    lost,      ///< at the one that asked: its time is over. It stays there as long as an answer may come
     data,
     end,     ///< no more data
     cut,     ///< the connection is no more, because its program says so; lost as data is
@@ -116,7 +116,7 @@ struct sim_socket {
     std::size_t out_bytes = 0;
     std::string unread{};
     coflux::detail::io_operation* waiting[2]{};  // by direction
-    // Of datagrams; `other` is of a pair, `peer` of one that is connected:
+    // Datagrams alone; `other` is of a pair, `peer` of one that is connected:
     int family = 0;
     bool may_broadcast = false;
     std::deque<message> messages{};
@@ -196,7 +196,7 @@ private:
         return std::minmax(a.index, b.index);
     }
 
-    // Of programs:
+    // Called by programs:
     [[nodiscard]] network_host& host_of_thread() noexcept;
     [[nodiscard]] network_host* host_at(network_host& from, const endpoint& e) noexcept;
     [[nodiscard]] sim_socket& make_socket(network_host& on);
@@ -212,7 +212,7 @@ private:
     /// 0 where nothing goes wrong; `of`: candidates, with 0.
     [[nodiscard]] std::size_t fault(bool kind, std::size_t of) noexcept;
 
-    // Of datagrams:
+    // Datagrams:
     [[nodiscard]] bool is_taken(const sim_socket& by, const endpoint& e, bool any) const noexcept;
     int route(const sim_socket& s, const endpoint& to, way_of_message& found) noexcept;
     struct fate {
@@ -231,7 +231,7 @@ private:
     void end_messages(sim_socket& s) noexcept;
     void write_messages(const sim_socket& s, std::string& to) const;
 
-    // Of what is on its way:
+    // Messages on their way:
     [[nodiscard]] std::chrono::nanoseconds latency(const network_host& a, const network_host& b) const noexcept;
     void send_out(sim_socket& s, arrival what, std::string bytes = {}) noexcept;
     void wait_for_answer(sim_socket& s) noexcept;

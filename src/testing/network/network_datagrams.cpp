@@ -16,7 +16,7 @@ namespace os = coflux::detail::os;
 
 namespace {
 
-/// Of IPv4, without the headers.
+/// IPv4's limit, without the headers.
 constexpr std::size_t longest_message = 65'507;
 
 bool is_of_version_six(int family) {
@@ -184,7 +184,7 @@ std::ptrdiff_t network::send_datagram(int descriptor, const os::datagram_message
     return static_cast<std::ptrdiff_t>(m.bytes.size);
 }
 
-/// What becomes of a datagram: a fault, or what is right.
+/// The fate of a datagram: a fault, or what is right.
 network::fate network::choose_fate() noexcept {
     std::array<fate, most_fates> all;
     std::size_t n = 1;

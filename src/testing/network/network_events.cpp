@@ -1,4 +1,4 @@
-// What happens on a simulated network.
+// The events of a simulated network.
 #include <algorithm>
 #include <cerrno>
 
@@ -204,11 +204,11 @@ void network::bounce(sim_socket& s) noexcept {
     if (!bounces(s)) send_out(s, arrival::bounced);
 }
 
-/// What is held has been held for too long.
+/// The bytes that are held have been held for too long.
 void network::give_up(sim_socket& s) noexcept {
     sim_socket* const other = bounces(s) ? find(s.other) : nullptr;
     fail(s, ETIMEDOUT);
-    // What it had sent was never answered.
+    // Its bytes were never answered.
     if (other != nullptr && other->is == socket_state::connected && !other->cut) fail(*other, ETIMEDOUT);
 }
 

@@ -9,7 +9,7 @@ namespace coflux::detail {
 constinit const timer_kind timed_wait::how_it_ends{&timed_wait::come_due, &timed_wait::whose,
                                                    "waits for a moment in time"};
 
-/// Under the lock: serves `w`, which is not queued, if no other waiter stands in front.
+/// Under the lock: serves `w`, which is not queued, if no other waiter is in front.
 bool timed_wait_list::serve_first(timed_wait& w, clock_tick now) noexcept {
     return queue_.empty() && kind_.serve(*this, w, now);
 }

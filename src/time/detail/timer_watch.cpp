@@ -47,7 +47,8 @@ void timer_watch::serve() noexcept {
             const lock_guard<mutex> held(lock_);
             if (life_ == life::over) return;
         }
-        // What brings the moment forward from now on wakes us: its token is taken by the next park at the latest.
+        // A change that brings the moment forward from now on wakes us: its token is taken by the next park at the
+        // latest.
         (void)parker_.park_until(moment_.at());
     }
 }

@@ -76,7 +76,7 @@ public:
         if (moment_.bring_forward(at)) wake();
     }
 
-    /// What the watcher's thread does, until end(). True from end() if it was started.
+    /// The watcher's thread runs it until end(). True from end() if it was started.
     void serve() noexcept;
     [[nodiscard]] bool end() noexcept;
 

@@ -12,7 +12,7 @@
 
 namespace coflux::detail {
 
-/// What the resource of the last frame that this thread could not have threw.
+/// The exception of the resource for the last frame that this thread could not have.
 COFLUX_SHARED inline thread_local std::exception_ptr allocation_failure;
 
 namespace {
@@ -75,7 +75,7 @@ void free_memory(frame_control& c, frame_shape shape) noexcept {
     }
 }
 
-/// The shape of a frame that is gone stands where its pointer to destroy() was: all of its environment stays, for the
+/// The shape of a frame that is gone is where its pointer to destroy() was: all of its environment stays, for the
 /// holder of a handle that saw it running (request_stop(), the end of a task's handle) and for children that its locals
 /// made while they died.
 static_assert(sizeof(std::size_t) <= sizeof(void*));

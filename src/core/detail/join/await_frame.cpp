@@ -8,7 +8,7 @@
 namespace coflux::detail {
 
 /// There is news of stops somewhere: true if this coroutine may be stopped, or if it is still inside the call that made
-/// it. What it awaits must not run in that call.
+/// it. The awaited coroutine must not run in that call.
 bool promise_base::must_suspend_first() noexcept {
     return control().word.has(frame_flags::inline_start) || is_stop_requested();
 }
@@ -25,7 +25,7 @@ void promise_base::leave_nested_run() noexcept {
     this_thread.nested_limit = no_room;
 }
 
-/// What began nested on this coroutine's stack has suspended, and this coroutine runs again.
+/// The coroutine that began nested on this one's stack has suspended, and this coroutine runs again.
 void promise_base::regain_control() noexcept {
     this_thread.current = this;
     this_thread.nested_limit = this_thread.open_nested_limit;
@@ -33,7 +33,7 @@ void promise_base::regain_control() noexcept {
 
 namespace {
 
-/// What `p` awaits ended while `p` was being suspended.
+/// The operation that `p` awaits ended while `p` was being suspended.
 COFLUX_COLD std::coroutine_handle<> resume_after(promise_base& p, ending end) noexcept {
     this_thread.current = &p;
     return transfer(promise_base::wake(p, end, identity_of(p.runs_on())));

@@ -22,7 +22,7 @@ namespace coflux::detail {
 namespace {
 
 /// Collects the coroutines that go on: the first on this thread, the rest through their own executors. Where a
-/// coroutine that awaits another one stands below, all of them go through their executors.
+/// coroutine that awaits another one is below, all of them go through their executors.
 class successors {
 public:
     COFLUX_NOINLINE void add(std::coroutine_handle<> h) noexcept {
@@ -47,7 +47,7 @@ private:
     bool found_ = false;
 };
 
-// For themselves: in position-independent code notify_end() would keep the address of this_thread in a register.
+// Out of line: in position-independent code notify_end() would keep the address of this_thread in a register.
 COFLUX_NOINLINE void destroy_at_end(frame_control& c, const environment* parent) noexcept {
     const end_for_messages named(c, parent);
     promise_base::destroy(c);
@@ -105,7 +105,7 @@ environment* release(counting counted, environment* parent, successors& next, co
     return completed;
 }
 
-/// What the end of a coroutine wakes.
+/// The awaiters that the end of a coroutine wakes.
 struct awaiters {
     promise_base* coroutine = nullptr;       // the one in a plain await
     waiter* waiters = nullptr;               // or these, oldest first
@@ -162,7 +162,7 @@ awaiters publish_end(frame_control& c, environment* parent, const void* here) no
 }
 
 /// Notifies the waiters, the callbacks and the parent that coroutine `c`, child of `parent`, ended. Then does so for
-/// each scope that this completes. `here` is the identity of the executor that this thread stands on. Returns the
+/// each scope that this completes. `here` is the identity of the executor that this thread is on. Returns the
 /// coroutine that goes on here. After clear_current().
 std::coroutine_handle<> notify_end(frame_control* c, environment* parent, const void* here) noexcept {
     successors next;
@@ -216,10 +216,10 @@ std::coroutine_handle<> notify_end(frame_control* c, environment* parent, const 
 void promise_base::body_failed() noexcept {
     frame_control& c = control();
     if (c.word.has(frame_flags::unwinding)) fail_in_unwinding(c);
-    // What ends nested on its awaiter's stack ends with a value.
+    // A coroutine that ends nested on its awaiter's stack ends with a value.
     // [nested.fails.leaves]
     if (!c.word.has(frame_flags::inline_start) && c.join.is_nested()) leave_nested_run();
-    // Of a root alone: others have no location before their first await.
+    // Only a root: others have no location before their first await.
     failure* const f = current_failure(c.word.has(frame_flags::listed) ? c.location() : std::source_location());
     c.word.set_end(ending::error);
     c.word.set(frame_flags::has_error);  // first: a listing of the living must not take the error for a location

@@ -1,4 +1,4 @@
-// What messages name while code of users runs for the end of a coroutine.
+// The coroutine that messages name while code of users runs for the end of a coroutine.
 #pragma once
 
 #include <utility>

@@ -1,6 +1,6 @@
 // The end of a stopped coroutine: its body is unwound, once its children have ended.
 //
-// What resumes a suspended coroutine calls the first word of its frame. A stop puts a function of this file there:
+// A resumption of a suspended coroutine calls the first word of its frame. A stop puts a function of this file there:
 //
 //     resume_unwinding --children joined--> resume_unwound --locals dead, and their children joined--> resume_destroyed
 //
@@ -24,8 +24,8 @@ void resume_unwinding(void* frame);
 void resume_unwound(void* frame);
 void resume_destroyed(void* frame);
 
-/// The end of a stop: the locals are dead, and what they made while they died has ended. Of the frame there is left the
-/// memory, and in it the environment as it was.
+/// The end of a stop: the locals are dead, and what they made while they died has ended. The frame's memory
+/// is left, and in it the environment as it was.
 std::coroutine_handle<> unwound(promise_base& p) noexcept {
     resume_slot(p.handle()) = nullptr;  // done()
     p.finish_scope();

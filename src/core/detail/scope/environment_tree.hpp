@@ -1,4 +1,4 @@
-// What an environment is, and what is above it.
+// The kind of an environment, and those above it.
 #pragma once
 
 #include <coflux/core/detail/promise/promise_base.hpp>
@@ -16,7 +16,7 @@ public:
     static bool is_borrowing(const environment& e) noexcept { return has(e, environment::borrows); }
     static bool is_shielded(const environment& e) noexcept { return has(e, environment::is_shielded); }
 
-    /// Of one that is no object.
+    /// Pre: `e` is no object.
     static promise_base& coroutine(environment& e) noexcept { return static_cast<promise_base&>(e); }
     static environment* parent(const environment& e) noexcept { return e.parent_.get(); }
     /// The coroutine in whose scope an environment object was derived; nullptr below a root.

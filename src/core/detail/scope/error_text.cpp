@@ -7,7 +7,7 @@
 namespace coflux::detail {
 namespace {
 
-/// What `error` was thrown with std::throw_with_nested() upon; nullptr: upon none.
+/// The error that `error` was nested upon by std::throw_with_nested(); nullptr: none.
 std::exception_ptr print_one(const char* margin, const char* what, const std::exception_ptr& error) noexcept {
     try {
         std::rethrow_exception(error);

@@ -14,7 +14,7 @@
 namespace coflux {
 namespace {
 
-/// What this thread threw last: of what did not come alone the rest, of what came out of a root where that stood.
+/// The last error that this thread threw: those that came along, and for the error of a root its location.
 struct thrown {
     std::exception_ptr error;
     detail::error_chain others;
@@ -33,7 +33,7 @@ std::span<const std::exception_ptr> other_errors() {
 
 namespace detail {
 
-/// Stands for what `before` stands for, the error of `item`, and what came with that.
+/// Adds to `before` the error of `item`, and what came with that.
 struct error_chain::link {
     link* before;
     failure* item;
@@ -97,7 +97,7 @@ void throws(const std::exception_ptr& error, const error_chain& others) noexcept
     last.others = others;
     last.error = others.empty() ? nullptr : error;
 }
-/// What came with an error that this thread has thrown.
+/// The errors that came with one that this thread has thrown.
 error_chain came_with(const std::exception_ptr& error) noexcept {
     return last.error != nullptr && last.error == error ? last.others : error_chain();
 }

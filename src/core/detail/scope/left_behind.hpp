@@ -1,4 +1,4 @@
-// What is left when something that it needs ends: for checks that fail, and private to the library.
+// Coroutines that are left when something that they need ends: for checks that fail, and private to the library.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 
 namespace coflux::detail {
 
-/// `name at file:line` of a coroutine, or what stands for one that is not known.
+/// `name at file:line` of a coroutine, or a text for one that is not known.
 class location_text {
 public:
     explicit location_text(const environment& e) noexcept;
@@ -28,7 +28,7 @@ private:
 /// A list of them on stderr, for the message of a check that fails.
 class left_behind {
 public:
-    /// Prints where `e` stands, what it `does` there, and the environments above it.
+    /// Prints the place of `e`, what it `does` there, and the environments above it.
     void add(const environment& e, const char* does) noexcept;
     [[nodiscard]] std::size_t count() const noexcept { return count_; }
     /// The text of the environment that was added first.

@@ -38,7 +38,7 @@ public:
         return (e.marks_.load(memory_order_relaxed) & environment::unwinds) != 0 || e.own_.children.is_joined();
     }
 
-    // Of the object `e`.
+    // Pre: `e` is an object.
     static void list(environment& e, frame_control& child) noexcept;
     static void unlist(environment& e, frame_control& child) noexcept;
     /// The coroutine that joins it; nullptr: there is none.

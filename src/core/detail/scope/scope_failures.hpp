@@ -15,9 +15,9 @@ public:
     /// The scope in which record() puts an error of a child of `e`: that of a generator for what it makes its children
     /// in.
     static environment& scope_of(environment& e) noexcept;
-    /// Of a joined scope: observed or not.
+    /// Whether a joined scope has one, observed or not.
     static bool has_any(const environment& e) noexcept;
-    /// Of a joined scope.
+    /// Whether a joined scope has one.
     static bool has_unobserved(const environment& e) noexcept;
     /// The unobserved failures of a joined scope, first one first, as one; nullptr if there is none. The caller owns
     /// a reference.

@@ -15,7 +15,7 @@ public:
     static void record_unshared(environment& of, promise_base& child) noexcept;
     /// `child` has ended in whatever way, and no coroutine awaits its handle or a view of it.
     static void record_shared(environment& of, frame_control& child) noexcept;
-    /// Of a scope that is joined, once: true if a stop from above cut a child off, and the scope must say so.
+    /// Asked of a joined scope once: true if a stop from above cut a child off, and the scope must say so.
     [[nodiscard]] static bool take(environment& e) noexcept;
     /// After take() of an object: true if `asker`, which joins or owns it, is to be stopped for that. Not where a
     /// join() has told of an earlier one, whose stop stays with the object, and `asker` is not asked to stop itself.

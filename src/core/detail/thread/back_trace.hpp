@@ -3,7 +3,7 @@
 
 namespace coflux::detail {
 
-/// From now on a failed check prints where the running coroutine and its ancestors stand.
+/// From now on a failed check prints where the running coroutine and its ancestors are.
 void enable_back_trace() noexcept;
 
 }  // namespace coflux::detail

@@ -1,4 +1,4 @@
-// What would be a recursion on the thread's stack, and becomes a loop where that has no room: coroutines that begin in
+// Recursions on the thread's stack that become loops where that has no room: coroutines that begin in
 // the calls that make them, and frames that hold the last handle of other frames.
 //
 // The page docs/design/fork_join.md has the argument.
@@ -11,8 +11,8 @@
 namespace coflux::detail {
 namespace {
 
-/// What promise_base::has_room_to_begin() says, for a caller that found none: the room may not have been known yet, or
-/// this is not the thread's own stack, of which nothing is known.
+/// The answer of promise_base::has_room_to_begin() for a caller that found none: the room may not have been known yet,
+/// or this is not the thread's own stack, of which nothing is known.
 bool has_room_after_all() noexcept {
     thread_state& t = this_thread;
     if (t.room_to_begin == no_room) {
@@ -30,8 +30,8 @@ bool is_of_a_root(const promise_base& p) noexcept {
 
 }  // namespace
 
-/// Where a loop stands below, it begins the coroutines that found no room, once control is back with it: with its
-/// parent, which awaits it or has ended. Where no loop stands below, the coroutine begins here, below a loop of its
+/// Where a loop is below, it begins the coroutines that found no room, once control is back with it: with its
+/// parent, which awaits it or has ended. Where no loop is below, the coroutine begins here, below a loop of its
 /// own: what it makes in turn has that loop.
 void promise_base::begin_slowly(std::coroutine_handle<> h) noexcept {
     if (has_room_after_all() || is_of_a_root(*this)) return run(h);

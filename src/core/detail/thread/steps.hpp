@@ -1,4 +1,4 @@
-// What ends without a suspension counts as steps of a round.
+// Operations that end without a suspension count as steps of a round.
 #pragma once
 
 #include <coflux/core/detail/thread/thread_state.hpp>

@@ -14,13 +14,13 @@
 namespace coflux::detail {
 
 /// One request on its way to what is in and below one record: it marks the coroutines, and claims and stops what waits.
-/// It goes in steps. Between two of them it holds no lock, but keeps the coroutine that it stands at from its end.
+/// It goes in steps. Between two of them it holds no lock, but keeps the coroutine that it is at from its end.
 struct stop_walk {
     environment* at;                // the environment that has the record
     const environment* through;     // what is not made in it, or below it, is passed by; nullptr: nothing is
     const wait_record* top;         // the record of `at`
     wait_record* stands = nullptr;  // between two steps: there; nullptr: it has been everywhere
-    bool has_passed = false;        // what is below `stands` is done, or is passed by
+    bool has_passed = false;        // all below `stands` is done, or is passed by
     int left = longest_stop_step;   // looks, in this step
     intrusive_chain<wait_operation> claimed{};
 
@@ -56,7 +56,7 @@ struct stop_walk {
         return false;
     }
 
-    /// True if the step is over, and the walk stands at `r` from now on. The lock of `r` or of the record above is
+    /// True if the step is over, and the walk is at `r` from now on. The lock of `r` or of the record above is
     /// held. Not at an environment object, which may be destroyed at any time, nor at a coroutine that has been joined.
     bool is_over_at(wait_record& r, bool passed) noexcept {
         // [stop.walk.keeps]
@@ -131,7 +131,7 @@ struct stop_walk {
         // [stop.walk.goes_on]
         go_on_from(*from, has_passed);
         note_effort(longest_stop_step);
-        // It stands elsewhere, or has been everywhere. release pairs with the acquire in look_up(): all marks are
+        // It is elsewhere, or has been everywhere. release pairs with the acquire in look_up(): all marks are
         // there.
         // [stop.walk.has_been_everywhere]
         standing_stops.fetch_sub(1, memory_order_release);
@@ -146,7 +146,7 @@ struct stop_walk {
     void stop_claimed() noexcept {
         if (claimed.empty()) return;
         // An operation that is stopped stops its handles, and so on: a loop, not a recursion, however long the chain
-        // is. What is claimed and not resumed yet is alive: it does not go on before.
+        // is. A coroutine that is claimed and not resumed yet is alive: it does not go on before.
         if (this_thread.stopping != nullptr) return this_thread.stopping->claimed.append(claimed);
         // A coroutine that is resumed in place runs code of users: not before the last claimed operation has been
         // resumed. Otherwise the coroutine of an operation that was not resumed could be resumed on this stack and wait
@@ -163,7 +163,7 @@ struct stop_walk {
     }
     [[nodiscard]] bool is_done() const noexcept { return stands == nullptr && claimed.empty(); }
 
-    /// Leaves what is left to do to a child of the coroutine that it stands at, or of one that it has claimed. False if
+    /// Leaves what is left to do to a child of the coroutine that it is at, or of one that it has claimed. False if
     /// that has no executor, or there is no memory.
     bool hand_over() const noexcept;
 };

@@ -117,7 +117,7 @@ wait_record* wait_records::find_locked(environment& e) noexcept {
 void wait_records::unlink(wait_record& r, wait_record& up) noexcept {
     const adaptive_guard list(up.lock);
     // The locals of a stopped coroutine die after its scope is joined: environment objects among them outlive this
-    // record, and their records go up, to where this one stands: a request that has not come by yet finds them there.
+    // record, and their records go up, to the place of this one: a request that has not come by yet finds them there.
     // A stopper that walks down here has the lock above.
     while (wait_record* const left = r.below.pop_front()) {
         left->above = &up;

@@ -11,7 +11,7 @@ namespace coflux::detail {
 class wait_records {
 public:
     /// The environment that has the record of what waits in `e`: `e` itself, or for a call an environment above;
-    /// nullptr if that is above a root. Of calls that call each other each longest_look-th has a record, so that the
+    /// nullptr if that is above a root. Each longest_look-th of calls that call each other has a record, so that the
     /// way there is short.
     static environment* recorder(environment* e) noexcept;
     /// The record of the waits in and below `e`, a recorder(); nullptr if there is none. Pre: its scope is open.
