@@ -26,7 +26,7 @@ REGISTRIES = re.compile(r"(?<![\w-])(" + "|".join(re.escape(".".join(parts)) for
 MACHINE_PATH = re.compile(r"(?:^|(?<=[\s\"'`(=:]))/(?:work|root)(?=/|$|[\s\"'`)])")
 
 # Sentences that hide their subject. A number of words would be right after "For" ("For example").
-TURNED = re.compile(r"(?:^|(?<=[.:;!?)] ))(?:Of|What|For (?:a|an|all|each|it|that|the|them|themselves|these|this|those|what))\b(?! is\?)")
+TURNED = re.compile(r"(?:^|(?<=[.:;!?)] ))(?:Of|What|For (?:a|an|all|each|it|that|the(?! same)|them|themselves|these|this|those|what))\b(?! is\?)")
 STANDS = re.compile(r"\bstands?\b(?! still|\()")
 COMMENT = re.compile(r"(?:^|\s)//[/<]*\s?(.*)$")
 NAMES = re.compile(r"`[^`]*`|\[[\w.]+\]")  # code, and the marks of models
@@ -34,13 +34,13 @@ PROSE = (".hpp", ".cpp", ".md")
 PROSE_FOLDERS = ("include", "src", "test", "examples", "docs")
 # Folders whose prose is still to be turned round. A folder that is done leaves the list.
 NOT_YET: tuple[str, ...] = (
-    "docs/bench/", "docs/design/", "docs/howto/", "docs/promises.md", "docs/reliability.md", "docs/tour/",
-    "examples/", "test/compile_fail/", "test/compiler_bugs/", "test/conformance/", "test/fuzz/",
-    "test/linearizability/", "test/model/", "test/nesting/", "test/package/", "test/simulation/", "test/soak/",
-    "test/support/", "test/unit/allocations/", "test/unit/channel/", "test/unit/combine/", "test/unit/core/",
-    "test/unit/executor/", "test/unit/generator/", "test/unit/interop/", "test/unit/io/", "test/unit/kafka/",
-    "test/unit/laws/", "test/unit/memory/", "test/unit/nexmark/", "test/unit/stream/", "test/unit/sync/",
-    "test/unit/syscalls/", "test/unit/testing/", "test/unit/time/", "test/unit/tls/")
+    "docs/bench/", "docs/howto/", "docs/promises.md", "docs/reliability.md", "docs/tour/", "examples/",
+    "test/compile_fail/", "test/compiler_bugs/", "test/conformance/", "test/fuzz/", "test/linearizability/",
+    "test/model/", "test/nesting/", "test/package/", "test/simulation/", "test/soak/", "test/support/",
+    "test/unit/allocations/", "test/unit/channel/", "test/unit/combine/", "test/unit/core/", "test/unit/executor/",
+    "test/unit/generator/", "test/unit/interop/", "test/unit/io/", "test/unit/kafka/", "test/unit/laws/",
+    "test/unit/memory/", "test/unit/nexmark/", "test/unit/stream/", "test/unit/sync/", "test/unit/syscalls/",
+    "test/unit/testing/", "test/unit/time/", "test/unit/tls/")
 
 README = "README.md"
 FIRST_EXAMPLE = "examples/01_hello.cpp"
