@@ -1,4 +1,4 @@
-// Stream jobs on a real broker: its address stands in COFLUX_KAFKA_BROKER. with_broker.py starts one for kafka.broker.
+// Stream jobs on a real broker: its address is in COFLUX_KAFKA_BROKER. with_broker.py starts one for kafka.broker.
 #include <unistd.h>
 
 #include <algorithm>
@@ -82,7 +82,7 @@ inline call<void> runs_copier(environment&, const copier& c, stream::job_control
     }
 }
 
-/// How often each number stands in a topic, as those see it who read committed messages.
+/// How often each number is in a topic, as those see it who read committed messages.
 class counted_numbers {
 public:
     counted_numbers(const kafka::client_options& client, std::string topic, std::int32_t partitions, int most)

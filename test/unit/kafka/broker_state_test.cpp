@@ -1,4 +1,4 @@
-// The state of a stream job in a topic of a real broker: its address stands in COFLUX_KAFKA_BROKER. with_broker.py
+// The state of a stream job in a topic of a real broker: its address is in COFLUX_KAFKA_BROKER. with_broker.py
 // starts one for kafka.broker.
 #include <unistd.h>
 

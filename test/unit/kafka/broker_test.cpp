@@ -1,4 +1,4 @@
-// What the brokers of rdkafka_mock.h cannot play, on a real one: its address stands in COFLUX_KAFKA_BROKER.
+// Cases that the brokers of rdkafka_mock.h cannot play, on a real one: its address is in COFLUX_KAFKA_BROKER.
 // with_broker.py starts one, and kafka.broker runs these.
 #include <cstdlib>
 

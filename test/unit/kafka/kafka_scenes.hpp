@@ -1,4 +1,4 @@
-// What the tests of Kafka share: a cluster of librdkafka's own, in this process, and coroutines that use it.
+// The common part of the tests of Kafka: a cluster of librdkafka's own, in this process, and coroutines that use it.
 #pragma once
 
 #include <chrono>

@@ -356,7 +356,7 @@ TEST(kafka_transactions, of_a_fenced_producer_are_over_where_messages_were_not_d
         kafka::producer zombie(transactional(cluster));
         co_await zombie.init_transactions(here);
         co_await zombie.begin_transaction(here);
-        // What a broker says to messages of a producer that another one has fenced.
+        // A broker's answer to messages of a producer that another one has fenced.
         rd_kafka_mock_push_request_errors(cluster.get(), produce_request, 1, RD_KAFKA_RESP_ERR_INVALID_PRODUCER_EPOCH);
         const kafka::outgoing m{.topic = "outputs", .partition = 0, .value = "x"};
         co_await zombie.send(here, m);

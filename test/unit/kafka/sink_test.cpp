@@ -52,7 +52,7 @@ TEST(kafka_sink, sends_each_value_with_its_key) {
         co_await in.subscribe(here, {"totals"});
         std::vector<kafka::message> got;
         co_await polls_until(here, in, got, 500);
-        // A customer's stand in one partition, in order.
+        // A customer's are in one partition, in order.
         std::map<std::string, int> last;
         std::map<std::string, std::int32_t> where;
         for (const kafka::message& m : got) {

@@ -127,7 +127,7 @@ TEST(kafka_topic_store, sends_what_has_changed_in_pieces_of_the_size_that_it_is_
     });
 }
 
-/// The messages of the partition as they stand: key, value.
+/// The messages of the partition as they are: key, value.
 call<std::vector<std::pair<std::string, std::string>>> copies(environment&, const mock_cluster& cluster) {
     auto&& here = co_await coflux::context();
     const std::int64_t count = co_await messages_of(here, cluster);

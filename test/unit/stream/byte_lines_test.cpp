@@ -37,7 +37,7 @@ coflux::fork<void> sends(environment&, coflux::endpoint to, std::string bytes) {
     co_await connection.write_all(bytes);
 }
 
-/// What a source gives of `bytes`, or what it says of them.
+/// The lines of a source of `bytes`, or its error.
 std::string read_of(std::string bytes, std::size_t most_bytes) {
     std::string got;
     on_pool([&](environment& here) -> coflux::call<void> {

@@ -82,7 +82,7 @@ struct one_folder {
         run([&](environment& here) -> coflux::call<void> { text = shown(co_await from.load(here, wanted)); });
         return text;
     }
-    /// What the error says.
+    /// The text of the error.
     std::string load_error(const folder_store& from, const stream::positions* wanted = nullptr) {
         try {
             return "loaded " + load(from, wanted);

@@ -55,7 +55,7 @@ TEST(hot_keys, are_none_where_all_keys_have_as_much) {
 }
 
 TEST(hot_keys, are_found_among_many_others) {
-    // Space-saving keeps each key that has more than an eighth, wherever it stands.
+    // Space-saving keeps each key that has more than an eighth, wherever it is.
     for (const int at : {0, 1, 2, 3}) {
         hot_keys keys(1);
         int other = 1'000;

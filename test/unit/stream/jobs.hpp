@@ -1,4 +1,4 @@
-// What the tests of stream jobs share: records, sources and sinks that misbehave.
+// The common part of the tests of stream jobs: records, sources and sinks that misbehave.
 #pragma once
 
 #include <coflux/coflux.hpp>

@@ -1,4 +1,4 @@
-// What a job does by time, in virtual time.
+// The acts of a job by time, in virtual time.
 #include <coflux/coflux.hpp>
 #include <coflux/stream/stream.hpp>
 

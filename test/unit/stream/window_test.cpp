@@ -116,7 +116,7 @@ TEST(window, refuses_the_state_of_another) {
     EXPECT_THROW(op.load(in), stream::corrupt_state);
 }
 
-/// What has come, and the watermark before it.
+/// A value that has come, and the watermark before it.
 struct arrival {
     int key;
     std::int64_t time;  // ms
