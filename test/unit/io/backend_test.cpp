@@ -47,7 +47,7 @@ void refuse_io_uring(int error) {
         std::_Exit(2);
 }
 
-/// What a further run of all these tests is about. Nothing is chosen yet.
+/// The back end of a further run of all these tests. Nothing is chosen yet.
 class asked_for_in_environment : public testing::Environment {
     void SetUp() override {
         using namespace coflux::detail;

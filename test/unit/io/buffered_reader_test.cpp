@@ -316,7 +316,7 @@ CO_TEST(buffered_reader, tells_how_much_there_was_where_the_stream_ends_too_earl
             told = e.count();
         }
         EXPECT_EQ(told, there);
-        // Nothing is lost: what stands in its place, and what is buffered.
+        // Nothing is lost: bytes in their place, and bytes that are buffered.
         EXPECT_EQ(got.substr(0, in.taken()) + as_text(in.buffered()), source.text);
     }
 }

@@ -34,7 +34,7 @@ using coflux_test::open_descriptors;
 using pool = coflux::thread_pool_executor;
 using worker = coflux::worker_executor;
 
-/// Of event sources and alarms that executors may make at a later wait than the first.
+/// Event sources and alarms that executors may make at a later wait than the first.
 constexpr std::size_t of_executors = 9;
 
 // --- several buffers -------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-// What tests of child processes share.
+// The common part of tests of child processes.
 #pragma once
 
 #include <array>

@@ -59,7 +59,7 @@ inline std::size_t descriptors_at_last(std::size_t most) {
     return open_descriptors();
 }
 
-/// What `program(environment, args...)`, a task, gives on a worker of its own.
+/// The result of `program(environment, args...)`, a task, on a worker of its own.
 template <typename F, typename... Args>
 auto on_a_worker(F program, Args... args) {
     coflux::worker_executor on;

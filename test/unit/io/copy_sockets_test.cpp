@@ -66,7 +66,7 @@ coflux::fork<std::uint64_t, E> copies(coflux::environment&, stream_pair* in, str
 }
 
 /// All bytes of a source to a sink, and whether a pipe was there meanwhile: the sink does not read before one is, or
-/// so much stands in the sockets that there will be none.
+/// so much is in the sockets that there will be none.
 template <typename E>
 coflux::call<bool> carries(coflux::environment&, std::size_t size, coflux::copy_options options = {}) {
     auto&& here = co_await coflux::context();

@@ -1,4 +1,4 @@
-// What sockets of messages of each kind do.
+// The operations of sockets of messages of each kind.
 #include <coflux/io/datagram.hpp>
 
 #include <array>

@@ -1,4 +1,4 @@
-// What a message gives to a read that waits for it: by a call that the system makes, or after a poll.
+// The result of a read that waits for a message: by a call that the system makes, or after a poll.
 #include <coflux/io/datagram.hpp>
 
 #include <array>
@@ -44,7 +44,7 @@ template <typename E>
 coflux::fork<io_result<datagram>, E> receives_from(coflux::environment&, datagram_socket* from, room* into) {
     co_return co_await coflux::as_result(from->receive_from(*into));
 }
-/// What `read`, which waits by then, gets of this message.
+/// The result of `read`, which waits by then, of this message.
 template <typename Read>
 coflux::call<typename Read::value_type> after_a_wait(coflux::environment&, Read read, datagram_socket* sender,
                                                      std::string_view message) {

@@ -1,4 +1,4 @@
-// What an error of an operation says: which operation it was, and at or to which endpoint.
+// The text of an operation's error: which operation it was, and at or to which endpoint.
 #include <array>
 #include <cstddef>
 #include <span>

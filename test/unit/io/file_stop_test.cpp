@@ -1,4 +1,4 @@
-// What a stop does to operations of files, and how long they wait.
+// How a stop ends operations of files, and how long they wait.
 #include <coflux/io/file.hpp>
 
 #include <chrono>

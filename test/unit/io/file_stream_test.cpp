@@ -115,7 +115,7 @@ coflux::fork<void, worker> reads_all(environment&, file_reader* from) {
     while (co_await from->read_some(here, part) != 0) continue;
     co_await coflux::sleep_for(std::chrono::hours(1));
 }
-/// What was given counts, and what a stop found undone was not taken.
+/// Bytes that were given count, and those that a stop found undone were not taken.
 coflux::task<void, worker> goes_on_after_a_stop(environment&, std::string path) {
     auto&& here = co_await coflux::context();
     file f = co_await file::open(path, anew);

@@ -1,4 +1,4 @@
-// What a child of POSIX fork() may do with the copies that it has of what waits in its parent.
+// A child of POSIX fork() and its copies of what waits in its parent.
 #include <atomic>
 #include <chrono>
 #include <csignal>

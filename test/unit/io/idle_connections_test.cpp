@@ -35,7 +35,8 @@ std::size_t how_many() {
     setrlimit(RLIMIT_NOFILE, &limit);
     return std::min<std::size_t>(wanted, limit.rlim_max / 2 - 100);
 }
-/// Bytes of memory that the process has touched. What malloc counts is more: it maps what is aligned to its size twice.
+/// Bytes of memory that the process has touched. The count of malloc is more: it maps what is aligned to its size
+/// twice.
 std::ptrdiff_t resident() {
     std::ifstream of_process("/proc/self/smaps_rollup");
     for (std::string word; of_process >> word;) {
@@ -87,7 +88,7 @@ void cost_little(E& executor) {
     const std::ptrdiff_t of_a_wait = of_each(resident() - connected);
     // Long enough for what comes once a second.
     EXPECT_TRUE(coflux_test::comes_to_rest(coflux_test::sanitized ? 0.01 : 0.001, milliseconds(2000)));
-    // Of fewer each has too great a part of what is touched once.
+    // Each of fewer has too great a part of what is touched once.
     if (coflux_test::optimized && !coflux_test::sanitized && n >= 4000) {
         EXPECT_LE(of_a_stream + of_a_wait, 1024);
     }

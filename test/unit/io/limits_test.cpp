@@ -298,7 +298,7 @@ coflux::task<bool, coflux_test::thread_executor> arms_only_where_it_waits(coflux
     auto&& here = co_await coflux::context();
     auto p = co_await connected(here);
     std::array<std::byte, 1> one{};
-    // Of 60 calls in a row the last has to wait for its turn.
+    // The last of 60 calls in a row has to wait for its turn.
     for (int i = 0; i < 10; ++i) {
         (void)co_await coflux::timeout(p.far.write_some("x"), 1h);
         (void)co_await coflux::timeout(p.near.read_some(one), 1h);

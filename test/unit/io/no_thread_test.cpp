@@ -1,4 +1,4 @@
-// What operations that need a thread of a blocking pool give where the process cannot have one.
+// Operations that need a thread of a blocking pool, where the process cannot have one.
 #include <cstdlib>
 #include <string>
 #include <system_error>

@@ -98,8 +98,8 @@ coflux::fork<void, pool> answers(coflux::environment&, tcp_stream* peer) {
     co_await peer->read_exactly(bytes_of(one));
     co_await peer->write_all(std::string_view(one));
 }
-/// How many of 20 answers came in time beside a coroutine that forks for ever: in the time of the only thread, which does
-/// not pass while other programs have the processor.
+/// How many of 20 answers came in time beside a coroutine that forks for ever: in the time of the only thread, which
+/// does not pass while other programs have the processor.
 coflux::task<int, pool> is_answered(coflux::environment&) {
     auto&& here = co_await coflux::context();
     auto p = co_await connected(here);
@@ -120,7 +120,7 @@ coflux::task<int, pool> is_answered(coflux::environment&) {
     co_return in_time;
 }
 
-/// What two peers are asked: one computes before its answer until the other one has answered.
+/// The questions to two peers: one computes before its answer until the other one has answered.
 struct questions {
     std::atomic<bool> computes{false};
     std::atomic<bool> answered{false};

@@ -1,4 +1,4 @@
-// What children inherit, and what cannot be started.
+// Children inherit some things, and some programs cannot be started.
 #include <coflux/io/process.hpp>
 
 #include <cerrno>
@@ -207,8 +207,8 @@ TEST(process_edges, that_finds_no_descriptors_left_says_so_and_leaves_none) {
     rlimit was{};
     ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &was), 0);
     ASSERT_FALSE(starts_without_descriptors(env).get());  // the worker's event source is made
-    // What the process makes once, as a descriptor in reserve, may come in any round. What a start leaves behind comes in
-    // each.
+    // A thing that the process makes once, as a descriptor in reserve, may come in any round. One that a start leaves
+    // behind comes in each.
     std::size_t before = 0, after = 1;
     for (int round = 0; round != 8 && after > before; ++round) {
         before = open_descriptors();

@@ -82,7 +82,7 @@ void alone(task (*program)(environment&, Args...), std::type_identity_t<Args>...
     ::_exit(testing::Test::HasFailure() ? 1 : 0);
 }
 
-/// A `sigkill_gives` of 0 stands for a child that does not die: no child gets the signal.
+/// A `sigkill_gives` of 0 means a child that does not die: no child gets the signal.
 task drops_what_lives_on(environment&, int sigkill_gives, int errors) {
     auto&& here = co_await coflux::context();
     process p = co_await process::spawn("cat", {.input = standard_stream::pipe()});

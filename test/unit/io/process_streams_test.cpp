@@ -29,7 +29,7 @@ using coflux::standard_stream;
 using coflux_test::temporary_folder;
 using coflux_test::text_of;
 
-/// What a program finds as its streams, one a line.
+/// The streams that a program finds, one a line.
 coflux::call<std::string> streams_of_a_child(environment&, const temporary_folder& folder, process_options options) {
     const std::string path = folder.path("streams");
     ::unlink(path.c_str());
@@ -39,13 +39,13 @@ coflux::call<std::string> streams_of_a_child(environment&, const temporary_folde
     (void)co_await p.wait();
     co_return text_of(path);
 }
-/// What this process has there; "none" for one of those that it has closed.
+/// This process's stream there; "none" for one of those that it has closed.
 std::string stream_here(int number, unsigned closed) {
     if ((closed >> number & 1) != 0) return "none\n";
     return std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(number)).string() + "\n";
 }
 
-/// What is wrong with the children of a process that has closed these streams; nothing, if all is well.
+/// The fault of the children of a process that has closed these streams; empty if all is well.
 coflux::task<std::string, coflux::worker_executor> starts_children(environment&, const temporary_folder* folder,
                                                                    unsigned closed) {
     auto&& here = co_await coflux::context();

@@ -1,4 +1,4 @@
-// The end of the connections that stand in the backlog when a server is stopped.
+// The end of the connections in the backlog when a server is stopped.
 #include <coflux/io/serve.hpp>
 
 #include <chrono>

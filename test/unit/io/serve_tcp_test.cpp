@@ -164,7 +164,7 @@ TEST(serve_tcp, frees_the_places_of_clients_that_send_too_slowly) {
         const endpoint where = listener.local_endpoint();
         auto handler = [](environment&, tcp_stream peer) -> coflux::call<void> {
             auto&& self = co_await coflux::context();
-            // For the whole message: each read of one that drips ends in time.
+            // The limit is for the whole message: each read of one that drips ends in time.
             const auto got = co_await coflux::timeout(reads_a_greeting(self, peer), 20ms);
             if (got) co_await peer.write_all(*got);
         };
@@ -205,7 +205,7 @@ TEST(serve_tcp, ends_at_once_where_all_handlers_wait_for_their_next_request) {
         tcp_stream busy = co_await tcp_stream::connect(where);
         EXPECT_TRUE(co_await asks(here, busy));
         co_await busy.write_all("he");
-        // What was sent before has been seen once this has come back: its handler is in the request.
+        // Bytes that were sent before have been seen once this has come back: its handler is in the request.
         EXPECT_TRUE(co_await asks(here, idle.front()));
         inside.request_stop();
         for (tcp_stream& peer : idle) {

@@ -153,7 +153,7 @@ task takes_what_a_timer_sends(environment&) {
         EXPECT_EQ(::timer_settime(timer, 0, &soon, nullptr), 0);
         const received_signal got = co_await signals.next();
         EXPECT_EQ(got.number, number);
-        // Where a sender would stand, there is the number of the timer, and how often it has run over.
+        // In place of a sender there is the number of the timer, and how often it has run over.
         EXPECT_EQ(got.sender_pid, 0);
         EXPECT_EQ(got.sender_uid, 0U);
         EXPECT_EQ(got.value, 42);

@@ -1,4 +1,4 @@
-// What ends the operations of stop_matrix.hpp, and what must hold after a stop of each.
+// The ends of the operations of stop_matrix.hpp, and the checks after a stop of each.
 #pragma once
 
 #include <algorithm>
@@ -104,7 +104,8 @@ inline void connect_client(stop_place& at, const coflux::endpoint& to) {
     EXPECT_EQ(connect(at.client, static_cast<const sockaddr*>(to.data()), static_cast<socklen_t>(to.size())), 0);
 }
 
-/// Of a connection over TCP. By hand: the C library's header ends before the bytes, and the kernel's contradicts it.
+/// The kernel's report of a connection over TCP. By hand: the C library's header ends before the bytes, and the
+/// kernel's contradicts it.
 struct tcp_report {
     static constexpr int syn_sent = 2;
     int state = 0;  // 0: there is no such connection
@@ -138,7 +139,7 @@ inline void meet_connect(stop_place& at) {
     ASSERT_EQ(connect(at.client, reinterpret_cast<const sockaddr*>(&from), size), 0);
 }
 
-/// What ends the operation, by calls of this thread: it has happened when this returns.
+/// Ends the operation by calls of this thread: it has happened when this returns.
 inline void act(stopped_operation w, stop_place& at) {
     switch (w) {
     case stopped_operation::accept: connect_client(at, at.listener.local_endpoint()); break;
@@ -180,7 +181,7 @@ inline std::size_t accepted(stopped_operation w, stop_place& at) {
     return static_cast<std::size_t>(now.acknowledged) + static_cast<std::size_t>(queued);
 }
 
-/// Of a signal and of a child only the next operation can say.
+/// Only the next operation can tell of a signal or a child.
 inline coflux::call<void> takes_what_is_left(coflux::environment&, stopped_operation w, stop_place* at) {
     using std::chrono::milliseconds;
     if (w == stopped_operation::next_signal)
@@ -228,7 +229,7 @@ inline void check_written(stopped_operation w, stop_place& at) {
     EXPECT_EQ(at.taken_with, w == stopped_operation::send_descriptors && !at.is_stopped ? 1U : 0U);
 }
 
-/// What came is with the operation, or still there.
+/// Checks that what came is with the operation, or still there.
 inline void check_read(stopped_operation w, stop_place& at, bool acted) {
     const bool only_waits = w == stopped_operation::wait_readable || w == stopped_operation::wait_readable_pipe;
     take_all(ends_of(w, at).reads, at);
@@ -270,7 +271,7 @@ inline void check_nothing_is_lost(stopped_operation w, stop_phase when, stop_pla
     EXPECT_TRUE(acted || at.is_stopped || (is_tcp_write && at.count != 0));
 }
 
-/// What the failures of the calling test are about.
+/// The subject of the calling test's failures.
 inline testing::AssertionResult has_held(stopped_operation w, stop_phase when) {
     if (!testing::Test::HasFailure()) return testing::AssertionSuccess();
     return testing::AssertionFailure() << "operation " << static_cast<int>(w) << ", phase " << static_cast<int>(when);

@@ -1,4 +1,4 @@
-// The operations that a stop is tried on. What ends each of them, and what must hold afterwards: stop_checks.hpp.
+// The operations that a stop is tried on. stop_checks.hpp has the end of each, and the checks afterwards.
 #pragma once
 
 #include <array>
@@ -89,7 +89,7 @@ enum class stop_phase {
 inline constexpr std::array all_stop_phases{stop_phase::before_submit, stop_phase::pending, stop_phase::cancel_first,
                                             stop_phase::completed, stop_phase::target_first};
 
-/// What operations write: each byte tells where it stands.
+/// The bytes that operations write: each tells its place.
 inline const std::vector<std::byte>& written_bytes() {
     static const auto all = [] {
         std::vector<std::byte> bytes(8'000'000);
@@ -103,7 +103,7 @@ inline std::span<const std::byte> written_by(stopped_operation w) {
     return writes_all(w) ? all : all.first(1000);
 }
 
-/// What the operations are done with.
+/// The objects of the operations.
 struct stop_place {
     coflux::tcp_stream near;
     coflux::tcp_stream far;

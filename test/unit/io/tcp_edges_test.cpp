@@ -1,4 +1,4 @@
-// What a network does that a program hopes it does not.
+// Events of a network that a program hopes not to see.
 #include <coflux/io/tcp.hpp>
 
 #include <array>

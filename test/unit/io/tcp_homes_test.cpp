@@ -237,7 +237,7 @@ TEST(tcp_elsewhere, works_without_an_executor) {
     EXPECT_EQ(serves_itself<coflux::noop_executor>(env, 50).get(), 50);
 }
 
-/// What always has bytes: it reads what it has written.
+/// A stream that always has bytes: it reads what it has written.
 template <typename E>
 coflux::fork<void, E> reads_for_ever(coflux::environment&, tcp_stream* a, tcp_stream* b, const bool* ends) {
     std::byte one{};

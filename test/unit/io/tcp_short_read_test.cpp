@@ -1,4 +1,4 @@
-// What comes after a read that gave less than it had room for: the next read waits without a look at the socket.
+// After a read that gave less than it had room for: the next read waits without a look at the socket.
 #include <array>
 #include <chrono>
 #include <cstddef>

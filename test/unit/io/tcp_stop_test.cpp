@@ -1,4 +1,4 @@
-// What a stop does to each operation, before it waits, while it waits, and beside the event that ends it.
+// How a stop ends each operation, before it waits, while it waits, and beside the event that ends it.
 #include <coflux/io/tcp.hpp>
 
 #include <array>
@@ -85,7 +85,7 @@ coflux::task<int, E> stops_each(coflux::environment&, bool before) {
         stopped += end.is_stopped() ? 1 : 0;
         co_await inside.join();
 
-        // What there is then is as it would have been.
+        // The connection is then as it would have been.
         co_await at.far.write_all("ab");
         std::string two(2, ' ');
         co_await at.near.read_exactly(bytes_of(two));
@@ -125,7 +125,7 @@ TEST(tcp_stop, ends_each_operation_in_a_simulation_too) {
                                     static_cast<int>(all_operations.size()));
 }
 
-/// What makes it end.
+/// Makes it end.
 template <typename E>
 coflux::fork<void, E> ends(coflux::environment&, what w, place* at) {
     switch (w) {

@@ -25,7 +25,7 @@ using coflux::tcp_listener;
 using coflux::tcp_stream;
 using simulated = coflux::testing::sim_executor;
 
-/// A kind of executor, with what it stands on.
+/// A kind of executor, with the one below it.
 struct on_worker {
     using type = coflux::worker_executor;
     type worker;

@@ -25,7 +25,7 @@ using coflux_test::bytes_of;
 using coflux_test::connected;
 using worker = coflux::worker_executor;
 
-/// Of a pair between which little is on its way.
+/// A pair between which little is on its way.
 coflux::call<coflux_test::stream_pair> narrow(environment&) {
     auto&& here = co_await coflux::context();
     auto p = co_await connected(here);
@@ -35,7 +35,7 @@ coflux::call<coflux_test::stream_pair> narrow(environment&) {
     co_return p;
 }
 
-/// What the peer of this one says that it has room for.
+/// The room that the peer of this one says it has.
 std::size_t window_of_peer(const tcp_stream& s) {
     tcp_info info{};
     socklen_t size = sizeof info;

@@ -1,4 +1,4 @@
-// What a stop does to an operation that another worker of a pool has ended: the one that began it computes, the other
+// A stop of an operation that another worker of a pool has ended: the one that began it computes, the other
 // one has looked, and the coroutine that waited is to go on there, but does not yet.
 #include <atomic>
 #include <cstddef>
@@ -102,7 +102,7 @@ bool is_stolen(operation w) {
     starts(env, w, &t).get();
     held.join();
     coflux_test::check_nothing_is_lost(w, stop_phase::reaped, t.at);
-    // What the thief found counts. The rest of what it has written in part waits again, and may be stopped.
+    // The thief's find counts. The rest of what it has written in part waits again, and may be stopped.
     return coflux_test::writes_all(w) ? t.went_on : !t.at.is_stopped && t.at.ended_on != t.starter;
 }
 

@@ -41,7 +41,7 @@ std::vector<outgoing_datagram> messages_of(const texts& all, const endpoint& to)
 coflux::call<void> sends_all(coflux::environment&, udp_socket* from, std::span<const outgoing_datagram> messages) {
     while (!messages.empty()) messages = messages.subspan(co_await from->send_batch(messages));
 }
-/// What comes next, as often as `expected` has a text.
+/// Checks what comes next, as often as `expected` has a text.
 coflux::call<void> has_come(coflux::environment&, udp_socket* to, const texts* expected) {
     std::vector<std::byte> into(70'000);
     for (const std::string& text : *expected) {

@@ -314,7 +314,7 @@ coflux::task<void, run_loop> has_more_than_fits(coflux::environment&, std::size_
     }
     while (begun != readers.size()) co_await coflux::this_coroutine::yield();
     {
-        // What waits behind them has been submitted after them.
+        // Operations that wait behind them have been submitted after them.
         auto [near, far] = coflux::unix_stream::pair();
         auto last = reads_a_byte(here, &near, &begun);
         while (begun != readers.size() + 1) co_await coflux::this_coroutine::yield();

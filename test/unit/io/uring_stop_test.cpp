@@ -1,4 +1,4 @@
-// What a stop does in each phase of an operation that the system makes: not submitted yet, under way, ended and not
+// A stop in each phase of an operation that the system makes: not submitted yet, under way, ended and not
 // looked at. On a run_loop, whose steps a test takes one by one.
 #include <array>
 #include <cstddef>
@@ -56,7 +56,7 @@ void stop_in(operation w, stop_phase when) {
     if (when == stop_phase::target_first) coflux_test::act(w, at);
     loop.run(std::move(root));
     coflux_test::check_nothing_is_lost(w, when, at);
-    // What has ended counts, though a stop was requested before the loop has looked.
+    // An operation that has ended counts, though a stop was requested before the loop has looked.
     const bool acted = when == stop_phase::completed || when == stop_phase::target_first;
     if (acted && !coflux_test::writes_all(w) && coflux::io_backend_in_use().backend == coflux::io_backend::uring) {
         EXPECT_FALSE(at.is_stopped);

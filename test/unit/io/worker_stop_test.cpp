@@ -1,4 +1,4 @@
-// What a stop does in each phase of an operation whose coroutine has a thread of its own, and so a ring that works when
+// A stop in each phase of an operation whose coroutine has a thread of its own, and so a ring that works when
 // that thread enters the system. The test is a coroutine there: while it runs, no thread looks.
 #include <array>
 #include <cstddef>
