@@ -36,11 +36,7 @@ PROSE_FOLDERS = ("include", "src", "test", "examples", "docs")
 NOT_YET: tuple[str, ...] = (
     "docs/bench/", "docs/howto/", "docs/promises.md", "docs/reliability.md", "docs/tour/", "examples/",
     "test/compile_fail/", "test/compiler_bugs/", "test/conformance/", "test/fuzz/", "test/linearizability/",
-    "test/model/", "test/nesting/", "test/package/", "test/simulation/", "test/soak/", "test/support/",
-    "test/unit/allocations/", "test/unit/channel/", "test/unit/combine/", "test/unit/core/", "test/unit/executor/",
-    "test/unit/generator/", "test/unit/interop/", "test/unit/io/", "test/unit/kafka/", "test/unit/laws/",
-    "test/unit/memory/", "test/unit/nexmark/", "test/unit/stream/", "test/unit/sync/", "test/unit/syscalls/",
-    "test/unit/testing/", "test/unit/time/", "test/unit/tls/")
+    "test/model/", "test/nesting/", "test/package/", "test/simulation/", "test/soak/", "test/support/")
 
 README = "README.md"
 FIRST_EXAMPLE = "examples/01_hello.cpp"

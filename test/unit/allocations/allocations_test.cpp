@@ -38,7 +38,7 @@ constexpr std::size_t found_late = 2UL * 3 * 4 * 8;
 
 /// Runs `body(env)` `rounds` times, all in one coroutine, until operator new was not called meanwhile. Returns how
 /// often it was called in the last such phase: not 0 if all phases together called it more often than lists can lack
-/// memory. What allocates in each round, or in one of fifty, does so in its first phase.
+/// memory. An operation that allocates in each round, or in one of fifty, does so in its first phase.
 template <typename E, typename Body>
 coflux::task<std::size_t, E> measured(auto&&, Body body) {
     auto&& here = co_await coflux::context();

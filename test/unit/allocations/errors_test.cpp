@@ -27,7 +27,7 @@ coflux::task<void, noop> fails_deep(coflux::environment&, int levels) {
     co_await fails_at_each_level(here, levels);
 }
 
-/// What operator new gives while an error comes through so many scopes, each of which adds one.
+/// The bytes that operator new gives while an error comes through so many scopes, each of which adds one.
 std::size_t bytes_for(int levels) {
     auto env = coflux::make_environment();
     const auto& bytes = coflux::testing::detail::new_bytes;

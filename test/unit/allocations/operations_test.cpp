@@ -1,4 +1,4 @@
-// What an operation of a socket does not take: memory or an exception for an error that is asked for as a value, and a
+// An operation of a socket does not take these: memory or an exception for an error that is asked for as a value, and a
 // frame for itself or its limit.
 #include <array>
 #include <atomic>
@@ -48,7 +48,7 @@ using coflux::tcp_stream;
 using coflux_test::exceptions_made;
 using worker = coflux::worker_executor;
 
-/// What was made since.
+/// The objects that were made since.
 struct made {
     std::size_t calls_of_new = coflux::testing::new_calls();
     std::size_t exceptions = exceptions_made;

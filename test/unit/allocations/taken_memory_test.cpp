@@ -1,4 +1,4 @@
-// What docs/promises.md says that operations take from the environment's resource, counted there.
+// The memory that operations take by docs/promises.md from the environment's resource, counted there.
 #include <array>
 #include <chrono>
 #include <cstddef>

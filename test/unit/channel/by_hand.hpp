@@ -1,4 +1,5 @@
-// What the tests of channels run in: everything on the test's own thread, one coroutine at a time, first in, first out.
+// The surroundings of the tests of channels: everything on the test's own thread, one coroutine at a time, first in,
+// first out.
 #pragma once
 
 #include <optional>

@@ -164,7 +164,7 @@ TEST(channel_sender, may_be_part_of_what_its_channel_carries) {
 
 using coflux::testing::sim_executor;
 
-/// What goes wrong in which stage of three.
+/// The fault in a stage of three.
 enum class fault { nothing, error, stop, early_return };
 
 coflux::call<void> suffers(coflux::environment&, fault f) {

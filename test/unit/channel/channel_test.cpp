@@ -41,7 +41,7 @@ void passes_in_order() {
                 const auto v = co_await c->receive();
                 EXPECT_EQ(v, first + static_cast<int>(i));
             }
-            if (round % 2 == 0) {  // so that the oldest stands at every slot once
+            if (round % 2 == 0) {  // so that the oldest is at every slot once
                 EXPECT_TRUE(co_await c->send(next++));
                 EXPECT_EQ(co_await c->receive(), next - 1);
             }

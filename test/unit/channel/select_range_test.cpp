@@ -30,7 +30,7 @@ using bounded = coflux::channel<int[2]>;
 using rendezvous = coflux::channel<int[]>;
 using root = coflux::task<void, hand>;
 
-/// What won, and what it gave; -1 for nothing.
+/// The winner, and its result; -1 for nothing.
 struct won {
     std::size_t index;
     int value;

@@ -29,7 +29,7 @@ using bounded = coflux::channel<int[1]>;
 using rendezvous = coflux::channel<int[]>;
 using lines = std::vector<std::string>;
 
-/// What won, and what it gave: a received value, or 1 and 0 for a send; -1 for nothing.
+/// The winner, and its result: a received value, or 1 and 0 for a send; -1 for nothing.
 struct won {
     std::size_t index;
     int value;

@@ -1,5 +1,5 @@
-// What a limit cut off, through whatever stood for it and through any combinator: the result says so. The table is in
-// docs/promises.md; test/unit/laws/law_04_cut_off_test.cpp has what asked.
+// A child that a limit cut off, through whatever held it and through any combinator: the result says so. The table is
+// in docs/promises.md; test/unit/laws/law_04_cut_off_test.cpp has what asked.
 #include <coflux/scope/with_scope.hpp>
 
 #include <chrono>
@@ -34,7 +34,7 @@ using sim_fork = coflux::fork<void, sim_executor>;
 using sim_task = coflux::task<void, sim_executor>;
 using std::chrono::milliseconds;
 
-/// What is limited, and stands for the child.
+/// The limited operation that holds the child.
 enum class standing : unsigned char {
     block,             ///< a with_scope whose block only spawns
     block_in_child,    ///< the same in a child of a with_scope
@@ -132,7 +132,7 @@ coflux::call<void> reads(coflux::environment&, work* w) {
     while (co_await g.next()) {}
 }
 
-/// What the limiting coroutine has for it.
+/// The limiting coroutine's objects for it.
 struct place {
     explicit place(coflux::environment& at) : here(at), scope(at), below(coflux::make_environment(at)) {}
     coflux::environment& here;

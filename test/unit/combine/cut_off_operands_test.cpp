@@ -1,5 +1,5 @@
 // A stop from above that ends the operands of a combinator: the result tells of it, so the coroutine that awaits the
-// result has cut nothing off. Whatever the operands are, wherever they stand, and whichever ends first.
+// result has cut nothing off. Whatever the operands are, wherever they are, and whichever ends first.
 #include <coflux/combine/when_all_outcomes.hpp>
 
 #include <chrono>
@@ -29,7 +29,7 @@ using sim_fork = coflux::fork<void, sim_executor>;
 using sim_task = coflux::task<void, sim_executor>;
 using std::chrono::milliseconds;
 
-/// What a combinator is given. The coroutine that awaits the combinator makes it.
+/// The operand of a combinator. The coroutine that awaits the combinator makes it.
 enum class operand : unsigned char { fork, viewed_fork, borrowing_fork, task, call, sleep };
 constexpr const char* names[] = {"a fork", "a fork with a view", "a fork that borrows", "a task", "a call", "a sleep"};
 
@@ -72,7 +72,7 @@ auto range_of(coflux::environment& here, milliseconds* d) {
     return range;
 }
 
-/// What gives no outcome itself, in a coroutine that may be awaited as one.
+/// An operand that gives no outcome itself, in a coroutine that may be awaited as one.
 template <operand Of>
 sim_fork limits(coflux::environment&, combinator c, milliseconds* d) {
     auto&& here = co_await coflux::context();

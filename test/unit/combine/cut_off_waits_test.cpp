@@ -112,7 +112,7 @@ coflux::fork<int, sim_executor> ends_after(coflux::environment&, std::chrono::na
     co_return 7;
 }
 
-/// What is waited for. It comes at its natural end.
+/// The awaited object. It comes at its natural end.
 struct place {
     explicit place(coflux::environment& at)
         : here(at),
@@ -137,7 +137,7 @@ struct place {
     std::string read;
     text_sink to;
 };
-/// What others do at the natural end.
+/// The acts of others at the natural end.
 sim_fork changes_all(coflux::environment&, borrowed<place> at) {
     co_await coflux::sleep_for(natural_end);
     (void)co_await at->channels[1].send(7);

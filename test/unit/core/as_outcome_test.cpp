@@ -313,7 +313,7 @@ TEST(as_outcome, keeps_what_came_with_an_error_while_others_are_thrown) {
                 EXPECT_EQ(coflux::other_errors().size(), 1U);
             }
         }
-        // What is thrown on takes it along.
+        // An error that is thrown on takes it along.
         const auto throws_on = [](coflux::environment&, coflux::outcome<int> o) -> coflux::fork<int, fails_twice_on> {
             co_return std::move(o).value();
         };

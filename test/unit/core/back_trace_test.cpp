@@ -18,7 +18,7 @@ using coflux_test::manual_executor;
 using noop = coflux::noop_executor;
 using pool = coflux::thread_pool_executor;
 
-/// What a check that fails at the bottom finds wrong.
+/// The fault that a check at the bottom finds.
 enum class fault { empty_fork, blocking_wait };
 
 coflux::fork<int, noop> gives_one(coflux::environment&) {

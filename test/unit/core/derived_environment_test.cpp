@@ -1,4 +1,4 @@
-// What a derived environment names is used for the last time before its scope is joined.
+// The objects that a derived environment names are used for the last time before its scope is joined.
 #include <coflux/core/environment_object.hpp>
 
 #include <coroutine>

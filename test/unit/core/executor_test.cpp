@@ -67,7 +67,7 @@ TEST(index, picks_among_executors_of_one_type_in_the_order_given) {
     EXPECT_EQ(t.get(), 6);
 }
 
-/// Several objects that stand for one queue.
+/// Several objects that are one queue.
 class shared_queue {
 public:
     explicit shared_queue(manual_executor& to) noexcept : to_(&to) {}
@@ -94,7 +94,7 @@ TEST(executor, objects_of_one_identity_are_the_same_executor) {
         EXPECT_TRUE(own.is(*second));
         co_return co_await on_the_copy(here);
     }(env, coflux::borrowed(copy));
-    // Root and fork: the fork's end goes on with the root in place, because it stands on the root's executor.
+    // Root and fork: the fork's end goes on with the root in place, because it is on the root's executor.
     EXPECT_EQ(queue.run_all(), 2U);
     EXPECT_EQ(t.get(), 1);
 }

@@ -28,7 +28,7 @@ template <typename On>
 class fork_matrix : public coflux_test::matrix<On> {};
 TYPED_TEST_SUITE(fork_matrix, coflux_test::combinations, coflux_test::combination_names);
 
-// What the forks give. At namespace scope, so that each is compiled once an executor and not once a combination.
+// The results of the forks. At namespace scope, so that each is compiled once an executor and not once a combination.
 std::string hundred_letters() {
     return std::string(100, 'a');
 }

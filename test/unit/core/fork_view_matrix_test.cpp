@@ -21,7 +21,7 @@ template <typename On>
 class fork_view_matrix : public coflux_test::matrix<On> {};
 TYPED_TEST_SUITE(fork_view_matrix, coflux_test::combinations, coflux_test::combination_names);
 
-// What the forks give. At namespace scope, so that each is compiled once an executor and not once a combination.
+// The results of the forks. At namespace scope, so that each is compiled once an executor and not once a combination.
 std::string ten_letters() {
     return std::string(10, 'a');
 }

@@ -13,7 +13,7 @@ using coflux::detail::promise_base;
 using inline_fork = coflux::fork<int, coflux::noop_executor>;
 using sends = decltype(std::declval<coflux::channel<int[1]>&>().send(1));
 
-// What is awaited.
+// Awaitables.
 template <typename A>
 concept shows_its_await =
     requires(A&& a, promise_base& p, std::source_location where) { std::forward<A>(a).await_in(p, where); } ||
@@ -24,7 +24,7 @@ concept shows_its_await =
     requires(A&& a, promise_base& p) { a.begin_for(p); } || requires(A&& a) { a.last(); } ||
     requires(A&& a) { a.error(); } || requires(A&& a) { a.arguments(); };
 
-// What owns a frame.
+// Owners of a frame.
 template <typename H>
 concept shows_its_frame =
     requires(H&& h) { h.release(); } || requires(H&& h) { h.used(); } || requires(H&& h) { h.checked(); } ||

@@ -1,4 +1,4 @@
-// What runs nested on its awaiter's stack has room there for some depth only, and may suspend at any time.
+// A coroutine that runs nested on its awaiter's stack has room there for some depth only, and may suspend at any time.
 #include <coflux/base/stack.hpp>
 
 #include <cstddef>
@@ -80,7 +80,7 @@ TEST(nested_run_depth, a_chain_with_no_room_on_the_stack_ends_wherever_it_suspen
 
 // --- trees whose coroutines suspend here and there, while other workers steal them -----------------------------------
 
-/// Sum of 1 to `n`, as a tree. What a node does beside is drawn from its seed: the answer is the same.
+/// Sum of 1 to `n`, as a tree. A node's other acts are drawn from its seed: the answer is the same.
 coflux::fork<std::uint64_t> sums(coflux::environment&, std::uint64_t first, std::uint64_t last, std::uint64_t seed);
 coflux::call<std::uint64_t> sums_by_call(coflux::environment& env, std::uint64_t first, std::uint64_t last,
                                          std::uint64_t seed) {

@@ -1,4 +1,4 @@
-// What is awaited where it has not begun runs on the stack of the coroutine that awaits it, until it suspends:
+// A fork that is awaited before it has begun runs on the stack of the coroutine that awaits it, until it suspends:
 // whichever way it goes on from there, the awaiter must see what it would have seen of any other.
 // docs/design/fork_join.md has the protocol.
 #include <coflux/core/detail/promise/promise_base.hpp>
@@ -343,7 +343,7 @@ coflux::call<void> fails_above(coflux::environment&) {
 coflux::task<void, pool> forks_after_a_failure(coflux::environment&) {
     auto&& here = co_await coflux::context();
     EXPECT_THROW(co_await fails_above(here), std::runtime_error);
-    // What it makes now is its own again, and counted without an atomic operation.
+    // Its children are its own again from now on, and counted without an atomic operation.
     EXPECT_EQ(coflux::detail::this_thread.current, &here);
 }
 

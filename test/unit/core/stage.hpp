@@ -1,4 +1,4 @@
-// What a core test needs around a root: executors, an environment whose frames are counted, and a driver.
+// The surroundings of a root in a core test: executors, an environment whose frames are counted, and a driver.
 #pragma once
 
 #include <cstddef>
@@ -88,7 +88,7 @@ protected:
     using root_on = typename On::root;
     using child_on = typename On::child;
 
-    /// What a root gives whose forks yield so often before they end.
+    /// The result of a root whose forks yield so often before they end.
     template <typename F, typename... Args>
     auto run(F root, int yields, Args... args) {
         return stage_.run(root(stage_.env, yields, args...));

@@ -150,7 +150,7 @@ TEST(stop_relay_calls, one_that_never_begins_is_not_waited_for) {
               0ms);
 }
 
-/// What a call sees of the environment that it was made in.
+/// A call's sight of the environment that it was made in.
 struct seen {
     std::pmr::memory_resource* memory;
     std::optional<std::chrono::steady_clock::time_point> deadline;

@@ -136,7 +136,7 @@ TEST(stop_tree, tells_each_coroutine_of_a_request_above_it_and_of_no_other) {
     }
 }
 
-// What follows took the square of these: minutes.
+// The tests below took the square of these: minutes.
 constexpr int depth = static_cast<int>(coflux_test::repetitions(400'000)) + 20'000;
 
 fork<bool> looks_down_there(coflux::environment&, int levels, coflux::environment* elsewhere) {

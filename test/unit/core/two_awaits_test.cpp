@@ -1,5 +1,6 @@
-// Several awaits in one expression. Where results are taken late (COFLUX_LATE_RESULTS), all are completed before the first
-// result is taken; if that throws, the results of the other awaits are never taken. What they hold must not stay, and their errors must not be lost.
+// Several awaits in one expression. Where results are taken late (COFLUX_LATE_RESULTS), all are completed before the
+// first result is taken; if that throws, the results of the other awaits are never taken. Things that they hold must
+// not stay, and their errors must not be lost.
 #include <coflux/core/detail/frame/frame_control.hpp>
 
 #include <optional>
@@ -178,7 +179,7 @@ coflux::task<int, hand> after_a_failure(coflux::environment&) {
     co_return co_await std::move(first) + co_await std::move(second);
 }
 
-/// What comes of `root`: 1 a value, 2 an error, 3 a stop; 10 more for an error that the environment got.
+/// The end of `root`: 1 a value, 2 an error, 3 a stop; 10 more for an error that the environment got.
 int end_of(coflux::task<int, hand> (*root)(coflux::environment&)) {
     static int unobserved;
     unobserved = 0;

@@ -33,7 +33,7 @@ void pass_time(std::uint64_t n) {
     for (std::uint64_t i = 0; i < n; ++i) asm volatile("");
 }
 
-/// What is written and read by a function must be alive: `intact` until it dies.
+/// An object that a function writes and reads must be alive: `intact` until it dies.
 struct checked {
     static constexpr std::uint32_t intact = 0x5eed;
     std::uint32_t word = intact;

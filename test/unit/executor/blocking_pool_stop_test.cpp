@@ -216,7 +216,7 @@ TEST(blocking_pool_stop, is_seen_by_a_function_that_asks_the_coroutines_token) {
 
 // --- abandon_on_stop -------------------------------------------------------------------------------------------------
 
-/// What an abandoned function uses belongs to no coroutine.
+/// The objects that an abandoned function uses belong to no coroutine.
 struct shared_stage {
     std::atomic<int> ran{0};
     flag runs;

@@ -91,7 +91,7 @@ TEST(blocking_threads, takes_no_job_whose_stop_came_while_it_was_on_its_way) {
     EXPECT_TRUE(threads.end(blocking_threads::ends_after::all));
 }
 
-/// What is freed is overwritten, and kept.
+/// Overwrites what is freed, and keeps it.
 class poison : public std::pmr::memory_resource {
     void* do_allocate(std::size_t size, std::size_t alignment) override { return memory_.allocate(size, alignment); }
     void do_deallocate(void* p, std::size_t size, std::size_t) override { std::memset(p, 0xdd, size); }

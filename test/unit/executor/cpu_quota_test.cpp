@@ -12,12 +12,12 @@
 
 namespace {
 
-/// What a process sees of its groups, below a folder of its own.
+/// A process's sight of its groups, below a folder of its own.
 class groups {
 public:
     void list(const std::string& lines) const { write("cgroup", lines); }
     void write(const std::string& file, const std::string& text) const { folder_.file(file, text); }
-    /// Of 64 processors.
+    /// The quota of 64 processors.
     [[nodiscard]] std::size_t quota() const { return coflux::detail::os::whole_processors(share(), 64); }
     [[nodiscard]] double share() const {
         return coflux::detail::os::cpu_share(folder_.path("cgroup").c_str(), folder_.path().c_str());

@@ -1,4 +1,4 @@
-// What a thief may take of a victim's ready coroutines.
+// The ready coroutines of a victim that a thief may take.
 #include "../../../src/executor/lone_ready.hpp"
 
 #include <array>

@@ -21,7 +21,7 @@ using namespace std::chrono_literals;
 using pool = coflux::thread_pool_executor;
 using coflux_test::thread_executor;
 
-/// A kind of executor, with what it stands on.
+/// A kind of executor, with the one below it.
 struct on_pool {
     using type = pool;
     pool threads{2};

@@ -1,4 +1,4 @@
-// What users do with executors that run one coroutine at a time: operations inside operations, on each kind of them.
+// Programs on executors that run one coroutine at a time: operations inside operations, on each kind of them.
 #include <atomic>
 #include <chrono>
 #include <cstddef>

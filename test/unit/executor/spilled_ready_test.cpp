@@ -1,4 +1,4 @@
-// What a ready ring has no room for.
+// Coroutines that a ready ring has no room for.
 #include "../../../src/executor/spilled_ready.hpp"
 
 #include <gtest/gtest.h>

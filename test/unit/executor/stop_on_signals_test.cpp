@@ -141,7 +141,7 @@ coflux::task<int, pool> serves_and_drains(auto&&, int number) {
     auto listener = listens(accepting, requests.sender(), number);
     const auto ended = co_await coflux::as_outcome(std::move(listener));  // stopped: takes no more
     co_await accepting.join();
-    // What was taken is finished, if that takes no longer than ten seconds.
+    // Work that was taken is finished, if that takes no longer than ten seconds.
     const auto handled = co_await coflux::timeout(std::move(handler), 10s);
     co_return ended.is_stopped() && handled ? *handled : -1;
 }
@@ -280,7 +280,7 @@ TEST_F(stop_on_signals, takes_a_signal_whose_handler_began_before_it_was_made) {
 
 // --- fork(), and descriptors -----------------------------------------------------------------------------------------
 
-/// What becomes of a child of fork() that runs `body`, whose result is its exit status.
+/// The end of a child of fork() that runs `body`, whose result is its exit status.
 template <typename Body>
 int status_of_fork(Body body) {
     const pid_t forked = ::fork();
@@ -379,7 +379,7 @@ int stays_off_the_standard_streams() {
     auto env = coflux::make_environment();
     {
         const coflux::stop_on_signals signals(env);
-        // What a program prints that has no output.
+        // The words of a program that has no output.
         for (const int stream : {0, 1, 2}) {
             if (::write(stream, "\x0f", 1) != -1 || errno != EBADF) return 1;
         }

@@ -24,7 +24,7 @@ using inbox = coflux::channel<int[4]>;
 
 constexpr const char* rule = "a thread pool outlives what runs in the environments that name it";
 
-/// What a message says of a coroutine that waits in this file, so many lines from here.
+/// A message's words for a coroutine that waits in this file, so many lines from here.
 std::string at(const char* name, unsigned lines_below, std::source_location where = std::source_location::current()) {
     return std::string(name) + " at [^ ]*thread_pool_end_test\\.cpp:" + std::to_string(where.line() + lines_below) +
            "[^0-9]";

@@ -24,7 +24,7 @@ using coflux::borrowed;
 using coflux_test::loose;
 using pool = coflux::thread_pool_executor;
 
-/// What thread_pool.hpp states: resumptions of each coroutine ahead in the queue before one that is ready is served.
+/// The bound of thread_pool.hpp: resumptions of each coroutine ahead in the queue before one that is ready is served.
 constexpr std::size_t stated_bound = 200;
 /// Where a test gives up: a failure instead of a hang.
 constexpr std::size_t give_up = 100'000;
@@ -74,7 +74,7 @@ TEST(thread_pool_fairness, serves_outsiders_beside_one_that_yields_for_ever) {
         EXPECT_LE(yields_until_served(env, borrowed(p), before).get(), stated_bound) << "after " << before << " yields";
 }
 
-/// What a coroutine sees of another's steps at each of its own steps.
+/// A coroutine's sight of another's steps at each of its own.
 struct sightings {
     std::size_t steps = 0;
     bool enough = false;
@@ -202,7 +202,7 @@ coflux::task<wait_of_the_oldest, pool> forks_until_the_oldest_ran(auto&&, std::c
     co_return wait_of_the_oldest{took, steps};
 }
 
-/// What a step takes beyond the time that it spins.
+/// The time of a step beyond that in which it spins.
 constexpr std::chrono::nanoseconds slack = coflux_test::sanitized ? 5ms : 100us;
 
 /// The best of some attempts: a host that takes the processor from the whole machine counts as processor time.

@@ -68,7 +68,7 @@ coflux::task<void, pool> leaves_one_after_many(auto&&, borrowed<pool> p, int rou
         const auto begin = clock::now();
         while (ran.load() == 0 && clock::now() - begin < 20s) coflux::detail::cpu_pause();
         EXPECT_NE(ran.load(), 0U) << "not taken while its maker computed";
-        // Of several parked workers one may have it and be kept from its processor, while another looks.
+        // One of several parked workers may have it and be kept from its processor, while another looks.
         if (p->size() == 2) {
             EXPECT_LE(ran.load(), before + 1 + 3) << "found by one of the next looks, 30 us apart";
         }

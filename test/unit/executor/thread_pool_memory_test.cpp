@@ -1,4 +1,4 @@
-// What an idle pool gives back of the memory of freed frames.
+// How an idle pool gives back memory of freed frames.
 #include <coflux/executor/thread_pool.hpp>
 
 #include <chrono>
@@ -49,7 +49,7 @@ TEST(thread_pool_memory, of_a_burst_goes_back_to_the_heap_when_the_pool_has_been
         auto env = coflux::make_environment(workers);
         for (int round = 0; round < 3; ++round) {
             EXPECT_EQ(burst(env).get(), burst_size * (burst_size - 1) / 2);
-            // What is left: a slab of each class in which the root's frame or this thread's lists have a block.
+            // The rest: a slab of each class in which the root's frame or this thread's lists have a block.
             while (slab_bytes() > before + std::size_t{8} * 64 * 1024) std::this_thread::yield();
         }
     }

@@ -1,4 +1,5 @@
-// What an outsider queues may run, end and let its owner destroy the pool while the outsider is still inside execute().
+// A coroutine that an outsider queues may run, end and let its owner destroy the pool while the outsider is still
+// inside execute().
 #include <coflux/executor/thread_pool.hpp>
 
 #include <gtest/gtest.h>

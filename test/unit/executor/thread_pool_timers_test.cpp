@@ -1,4 +1,4 @@
-// What a pool's workers do about time: they look at their timers between rounds, while they look for work, and park no
+// A pool's workers and time: they look at their timers between rounds, while they look for work, and park no
 // longer than until the next deadline.
 #include <coflux/executor/thread_pool.hpp>
 

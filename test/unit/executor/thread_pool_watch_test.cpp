@@ -1,4 +1,4 @@
-// What becomes of the timers of a worker that computes: idle workers hand them out, and where there are none, the
+// The timers of a worker that computes: idle workers hand them out, and where there are none, the
 // watcher does. A worker computes here until what it waits for has happened elsewhere: a timer that sticks to it hangs
 // the test.
 #include <coflux/executor/thread_pool.hpp>

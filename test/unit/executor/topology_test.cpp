@@ -1,4 +1,4 @@
-// Machines that a test has made up, below a folder that stands for /sys.
+// Machines that a test has made up, below a folder in place of /sys.
 #include <coflux/executor/topology.hpp>
 
 #include <algorithm>

@@ -34,7 +34,7 @@ struct by_hand {
     manual_executor executor;
     journal log;
 
-    /// Runs what `make(env, log)` makes; true if it was stopped. What it throws comes out.
+    /// Runs what `make(env, log)` makes; true if it was stopped. Its exceptions come out.
     template <typename Make>
     bool run(Make make) {
         bool was_stopped = false;

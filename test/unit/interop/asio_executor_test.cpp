@@ -84,7 +84,7 @@ TEST(asio_executor, a_context_waits_for_the_function_that_runs) {
     std::latch begun(1);
     {
         coflux::asio_context<pool> context(p);
-        // What runs the functions of a strand uses the strand after them, and the strand the context.
+        // The code that runs the functions of a strand uses the strand after them, and the strand the context.
         asio::post(asio::make_strand(context.get_executor()), [&] {
             begun.count_down();
             std::this_thread::sleep_for(2ms);

@@ -292,7 +292,7 @@ TEST(use_coflux, takes_all_kinds_of_completions) {
 
 // --- executors -------------------------------------------------------------------------------------------------------
 
-/// What an operation is begun, and cancelled, on; it is begun by a lambda.
+/// The threads on which an operation is begun, and cancelled; it is begun by a lambda.
 struct seen_threads {
     std::atomic<bool> has_begun{false};
     std::thread::id begun;
@@ -340,7 +340,7 @@ coflux::task<void, worker> binds(coflux::environment&, asio::io_context* context
     const asio::any_io_executor on = context->get_executor();
     co_await stops_watched(here, on, asio::bind_executor(on, use_coflux));
     co_await stops_watched(here, on, asio::bind_executor(on, asio::as_tuple(use_coflux)));
-    // Of an object that tells its own, too.
+    // An object that tells its own has it, too.
     asio::steady_timer timer(*context, 1ms);
     co_await timer.async_wait(asio::bind_executor(on, use_coflux));
     const auto [error] = co_await timer.async_wait(asio::bind_executor(on, asio::as_tuple(use_coflux)));

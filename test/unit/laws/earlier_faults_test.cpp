@@ -186,7 +186,7 @@ TEST(earlier_faults, three_hundred_thousand_awaited_forks_leave_no_frame_behind)
     EXPECT_LT(frames.peak_bytes(), 4096U);
 }
 
-// An await chain 100 000 deep stands in law_06_chain_test.cpp, in all its forms; here is the one that overflowed.
+// An await chain 100 000 deep is in law_06_chain_test.cpp, in all its forms; here is the one that overflowed.
 
 coflux::fork<std::size_t, pool> deep(coflux::environment&, std::size_t left) {
     auto&& here = co_await coflux::context();

@@ -53,7 +53,7 @@ Handle yields_mortal(coflux::environment&, journal* log, int i) {
     co_yield i;
 }
 
-/// What has ended dies with its handle, and its result in it.
+/// A coroutine that has ended dies with its handle, and its result in it.
 template <typename Handle>
 coflux::call<void> follows_the_rule(coflux::environment&, coflux::environment& here, const char* what) {
     journal j;
@@ -149,7 +149,7 @@ TEST(handle_assignment, of_permits_of_channels) {
     expect_rule("permit", std::move(*a.try_reserve()), std::move(*b.try_reserve()), has_place);
     stage<hand> s;
     s.run([](coflux::environment&) -> coflux::task<void, hand> {
-        // What is sent takes the slot for good, so each is asked until the answer is yes.
+        // A value that is sent takes the slot for good, so each is asked until the answer is yes.
         const auto has_had_place = [](auto& x, auto& y) {
             return [&x, &y, yes = std::make_shared<std::array<bool, 2>>()](int i) {
                 (*yes)[i] = (*yes)[i] || (i == 0 ? x : y).try_send(1);

@@ -189,7 +189,7 @@ TEST(law_01_structure, a_task_whose_handle_dies_in_a_coroutine_stays_with_the_sc
 
 // --- a tree whose nodes end in all ways ---------------------------------------------------------------------------
 
-/// What the node numbered `id` of the tree `seed` does; a plain mixing function, the same in every run.
+/// The act of node `id` of the tree `seed`; a plain mixing function, the same in every run.
 std::uint32_t choice(std::uint32_t seed, std::uint32_t id) {
     std::uint32_t x = seed * 2654435761U + id * 40503U + 1;
     x ^= x >> 15;

@@ -44,7 +44,7 @@ coflux::call<void> calls(coflux::environment&) {
     co_await naps(here);
 }
 
-/// What the leaves of one cell are made of.
+/// The parts of the leaves of one cell.
 struct world {
     coflux::channel<int[1]> empty;
     foreign_event never_told;

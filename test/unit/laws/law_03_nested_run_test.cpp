@@ -17,7 +17,7 @@ using coflux::detail::promise_base;
 using pool = coflux::thread_pool_executor;
 using noop = coflux::noop_executor;
 
-/// How many coroutines stand below on the stack, and how many other ones ran meanwhile.
+/// How many coroutines are below on the stack, and how many other ones ran meanwhile.
 struct inside {
     int depth = 0;
     int others = 0;
@@ -111,7 +111,7 @@ struct stays {
     void await_resume() const noexcept {}
 };
 
-/// Suspends more than once: after the first time it may stand on its awaiter's stack still.
+/// Suspends more than once: after the first time it may be on its awaiter's stack still.
 coflux::call<void> suspends(coflux::environment&, way how, inside_of in) {
     auto&& here = co_await coflux::context();
     switch (how) {

@@ -19,7 +19,7 @@ using coflux::environment;
 using coflux::testing::sim_executor;
 using sim_fork = coflux::fork<int, sim_executor>;
 
-/// What is awaited, in the environment that its awaiter was itself made in.
+/// The kind of the awaited operation, in the environment that its awaiter was itself made in.
 enum class awaited {
     call,
     call_of_calls,       ///< each given the same environment
@@ -34,7 +34,7 @@ enum class awaited {
     with_scope,
     last,
 };
-/// What asks, and how the awaiter was made.
+/// The source of the request, and how the awaiter was made.
 enum class asker { limit_of_call, limit_of_fork, limit_of_nested, race, handle, scope, last };
 
 coflux::call<int> naps(environment&) {
@@ -244,7 +244,7 @@ sim_fork shields(environment& env, awaited what, above given, environment* corou
     environment* const given_to_call[] = {coroutine, &here, object, &env};
     co_return co_await shields_in_a_call(here, what, given_to_call[static_cast<int>(given)]);
 }
-/// Stops all that stands above the shield: the objects, the fork, and the coroutine that made them.
+/// Stops all that is above the shield: the objects, the fork, and the coroutine that made them.
 coflux::call<void> stops_all_above(environment&, awaited what, above given) {
     auto&& here = co_await coflux::context();
     std::pmr::unsynchronized_pool_resource memory;

@@ -22,7 +22,7 @@ namespace {
 using coflux_test::manual_executor;
 using nesting = coflux_test::nesting<manual_executor>;
 
-/// What requests have looked at so far, in this process.
+/// The looks of all requests so far, in this process.
 std::uint64_t looks() {
     return coflux::detail::effort_of_stops.looks.load();
 }
@@ -73,7 +73,7 @@ TEST(law_04_nesting, a_stop_looks_at_each_level_a_few_times_whatever_is_nested_i
 }
 
 TEST(law_04_nesting, a_stop_lets_the_executor_look_at_its_queue_however_much_is_below) {
-    // What is stopped in a step may request a stop itself, of what is further below.
+    // A coroutine that is stopped in a step may request a stop itself, of what is further below.
     constexpr auto most = 2 * static_cast<std::uint64_t>(coflux::detail::longest_stop_step);
     for (std::size_t a = 0; a < nesting::kinds_count; ++a) {
         SCOPED_TRACE(nesting::kinds[a].name);
@@ -134,7 +134,7 @@ coflux::task<void, manual_executor> makes_for(coflux::environment&, coflux::manu
     if (first != nullptr) all->push_back(waits(here, first));
 }
 
-/// Of what is queued in one turn of the executor: the most.
+/// The most coroutines that are queued in one turn of the executor.
 std::size_t longest_turn(manual_executor& by_hand, std::size_t before) {
     std::size_t longest = by_hand.executed() - before;
     for (std::size_t seen = by_hand.executed(); by_hand.run_one(); seen = by_hand.executed())

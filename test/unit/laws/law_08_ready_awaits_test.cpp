@@ -196,7 +196,7 @@ coflux::fork<int, E> seven(environment&) {
     co_return 7;
 }
 
-/// What lives outside of `things`.
+/// The objects outside of `things`.
 template <typename E>
 coflux::task<void, E> tries_ends_of_channels(environment&) {
     auto&& here = co_await coflux::context();

@@ -29,7 +29,7 @@ std::string text_of(const std::exception_ptr& error) {
     }
 }
 
-/// What get() throws, and what came with it.
+/// The error of get(), and those that came with it.
 struct thrown {
     std::string first;
     std::vector<std::string> others;
@@ -139,9 +139,9 @@ coflux::fork<void, noop> fails_above_the_next(coflux::environment&, std::size_t 
     throw std::runtime_error(std::to_string(levels));
 }
 
-// What each level copied took these minutes.
+// With a copy at each level these took minutes.
 constexpr std::size_t levels = coflux_test::repetitions(80'000) + 10'000;
-// Forks in forks stand on the thread's stack, all of which g++'s ThreadSanitizer keeps for each allocation.
+// Forks in forks lie on the thread's stack, all of which g++'s ThreadSanitizer keeps for each allocation.
 constexpr std::size_t forks_in_forks = COFLUX_TEST_TSAN != 0 ? 1'000 : levels;
 
 TEST(law_12_errors, an_error_takes_one_along_from_each_of_the_scopes_that_it_passes) {

@@ -1,4 +1,4 @@
-// What a thread that waits gives back: its lists, and the reserve that no thread uses.
+// A thread that waits gives back: its lists, and the reserve that no thread uses.
 #include "../../../src/memory/detail/idle_memory.hpp"
 
 #include <cstddef>
@@ -59,7 +59,7 @@ TEST(idle_memory, is_the_threads_alone_where_its_pool_has_work) {
     EXPECT_EQ(slab_bytes(), before);
 }
 
-/// What the process has in memory; 0 where the system does not say.
+/// The bytes of the process in memory; 0 where the system does not say.
 std::size_t resident_bytes() {
     std::ifstream file("/proc/self/smaps_rollup");
     for (std::string word; file >> word;) {

@@ -1,6 +1,6 @@
 // The expected events are those of the Java generator: Apache Beam's, in the copy that nexmark/nexmark began with (its
-// first commit, run on Java 17 with one generator and the proportions 1, 3 and 46). The first 2 000 000 were compared, and
-// so were 200 000 in groups of 1 000; what stands here is of those.
+// first commit, run on Java 17 with one generator and the proportions 1, 3 and 46). The first 2 000 000 were compared,
+// and so were 200 000 in groups of 1 000; those here are of these.
 #include <nexmark/generator.hpp>
 
 #include <gtest/gtest.h>

@@ -32,8 +32,8 @@ TEST(nexmark_loop, answers_nothing_to_nothing) {
     expect_the_model_s_answers({}, "of none");
 }
 
-// What the generator never makes: silences, times at the ends of windows and sessions, equal prices and counts, bids
-// before their auction, and sellers who come late or never.
+// Events that the generator never makes: silences, times at the ends of windows and sessions, equal prices and counts,
+// bids before their auction, and sellers who come late or never.
 std::vector<nexmark::event> wild_events(std::uint32_t seed) {
     std::mt19937 random{seed};
     const auto below = [&random](std::uint32_t n) { return static_cast<std::int64_t>(random() % n); };

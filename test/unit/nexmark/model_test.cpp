@@ -78,7 +78,7 @@ TEST(nexmark_model, q3_gives_auctions_of_category_10_by_sellers_of_three_states_
 
 TEST(nexmark_model, q4_gives_the_mean_of_the_highest_bids_that_came_in_time) {
     const nexmark::event auction = an_auction(5, 1, 10, 100, 200);
-    // A bid at either end counts, and one a millisecond beyond does not. What comes first does not matter.
+    // A bid at either end counts, and one a millisecond beyond does not. The order does not matter.
     EXPECT_EQ(answer_of(query::q4, {a_bid(5, 1, 900, 99), auction, a_bid(5, 1, 30, 150), a_bid(5, 1, 901, 201)}),
               (rows{"10,30"}));
     EXPECT_EQ(answer_of(query::q4, {a_bid(5, 1, 40, 100), auction, a_bid(5, 1, 30, 150)}), (rows{"10,40"}));
@@ -91,7 +91,7 @@ TEST(nexmark_model, q4_gives_the_mean_of_the_highest_bids_that_came_in_time) {
 }
 
 TEST(nexmark_model, q5_gives_the_auctions_with_the_most_bids_of_each_window_and_all_that_tie) {
-    // Of the windows that end at 2, 4, ..., 10 s each has this bid, and the one that ends at 12 s has not.
+    // Each of the windows that end at 2, 4, ..., 10 s has this bid, and the one that ends at 12 s has not.
     EXPECT_EQ(answer_of(query::q5, {a_bid(5, 1, 1, 0)}),
               (rows{"10000,5,1", "2000,5,1", "4000,5,1", "6000,5,1", "8000,5,1"}));
     // 1 999 ms is in the window before 2 s; 2 000 ms is not.

@@ -1,4 +1,5 @@
-// What the tests of this folder share: an executor that the test drives, and coroutines that write down what happens.
+// The common part of the tests of this folder: an executor that the test drives, and coroutines that write down what
+// happens.
 #pragma once
 
 #include <string>

@@ -217,7 +217,7 @@ TEST(condition_variable_stop, while_it_waits_for_the_mutex_passes_its_notificati
     auto c = s.waiter("c");
     s.drive();
     mutex::guard held = s.r.m.try_lock();
-    s.r.changed.notify_one();  // a stands in the queue of the mutex now
+    s.r.changed.notify_one();  // a is in the queue of the mutex now
     a.request_stop();
     s.drive();
     EXPECT_EQ(s.j.lines(), lines{"a dies without the lock"});

@@ -1,6 +1,6 @@
-// Several awaits in one expression. Where results are taken late (COFLUX_LATE_RESULTS), all are completed before the first
-// result that is no object of a class is taken; if that throws, or if a later one is stopped, the other awaits are never resumed from. What they were granted
-// goes back.
+// Several awaits in one expression. Where results are taken late (COFLUX_LATE_RESULTS), all are completed before the
+// first result that is no object of a class is taken; if that throws, or if a later one is stopped, the other awaits
+// are never resumed from. Things that they were granted go back.
 #include <coflux/sync/mutex.hpp>
 
 #include <cstddef>
@@ -51,7 +51,7 @@ int takes(const coflux::outcome<coflux::mutex::guard>& o) {
     return o.has_value() ? 1 : 0;
 }
 
-/// What the second operand waits for, and what a third party does with it.
+/// The object that the second operand waits for, and a third party's act with it.
 struct subjects {
     coflux::mutex mutex;
     coflux::shared_mutex shared;
@@ -196,7 +196,7 @@ coflux::task<int, hand> adds_stop(coflux::environment&, second what, borrowed<su
     }
 }
 
-// What has no guard is the coroutine's to release once it has resumed from the first.
+// The coroutine releases what has no guard once it has resumed from the first.
 #if COFLUX_LATE_RESULTS
 constexpr second kept_seconds[] = {second::lock,  second::lock_as_outcome, second::write, second::read,
                                    second::guard, second::permits,         second::event};

@@ -1,4 +1,4 @@
-// What the system does to a connect that it makes for a ring, and to one that has gone on.
+// The system's answers to a connect that it makes for a ring, and to one that has gone on.
 #include <cerrno>
 #include <cstddef>
 #include <string>

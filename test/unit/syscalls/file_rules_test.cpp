@@ -1,4 +1,4 @@
-// What the system does now and then with a call of a file, and what operations make of it.
+// Rare answers of the system to a call of a file, and the results of operations.
 #include <cerrno>
 #include <cstddef>
 #include <semaphore>
@@ -225,7 +225,7 @@ TEST(file_rules, gives_the_error_of_any_write_and_says_how_much_is_written) {
     }
 }
 
-/// What a call at once says is not told: the pool's call may find room.
+/// The error of a call at once is not told: the pool's call may find room.
 file_task finds_room(environment&, std::string path, int error) {
     for (std::size_t n = 1; n <= 4; ++n) {
         file f = co_await file::open(path, {.write = true, .create = true, .truncate = true});

@@ -1,4 +1,4 @@
-// What the system does now and then with a message, several buffers, or a batch, and what operations make of it.
+// Rare answers of the system to a message, several buffers, or a batch, and the results of operations.
 #include <array>
 #include <cerrno>
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What the system does now and then with each call of a pipe, and what operations make of it.
+// Rare answers of the system to each call of a pipe, and the results of operations.
 #include <array>
 #include <cerrno>
 #include <chrono>

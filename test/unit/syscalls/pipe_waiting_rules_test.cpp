@@ -1,4 +1,4 @@
-// What the system does to operations of a pipe that wait already: as a request of a ring, or at the call after an
+// The system's answers to operations of a pipe that wait already: as a request of a ring, or at the call after an
 // event.
 #include <array>
 #include <cerrno>

@@ -31,8 +31,8 @@ coflux::task<bool, coflux::worker_executor> echoes_one(coflux::environment&) {
     co_return one == std::byte{'x'};
 }
 
-/// What the kernel does not know, and COFLUX_IO_RING, or nullptr; ends with 7 where the ring of a worker is set up with
-/// `expected` of the two flags, says so, and works.
+/// Takes the flags that the kernel does not know, and COFLUX_IO_RING, or nullptr; ends with 7 where the ring of a
+/// worker is set up with `expected` of the two flags, says so, and works.
 [[noreturn]] void has_set_up(std::uint32_t unknown, const char* asked, std::uint32_t expected, std::string_view name) {
     setenv("COFLUX_IO", "uring", 1);
     unsetenv("COFLUX_IO_RING");

@@ -65,7 +65,7 @@ public:
     /// Calls that followed a rule.
     [[nodiscard]] std::size_t followed() const;
 
-    /// For the calls: the rule for this one, or nullptr. Counts.
+    /// Gives a call its rule, or nullptr. Counts.
     static const system_rule* next(system_call on, bool at_once = false, bool requested = false);
 
 private:

@@ -229,7 +229,7 @@ int connect(int descriptor, const sockaddr* to, socklen_t size) {
     errno = EINTR;
     return -1;
 }
-/// What a connect that was begun has given.
+/// The result of a connect that was begun.
 int getsockopt(int descriptor, int level, int name, void* value, socklen_t* size) noexcept {
     if (level == SOL_SOCKET && name == SO_ERROR) {
         const auto* const rule = system_rules::next(system_call::connect_result);
@@ -272,7 +272,7 @@ ssize_t pwrite(int descriptor, const void* from, std::size_t size, off_t offset)
     if (coflux_test::behind_rules::fails(rule, -1)) return -1;
     return syscall(SYS_pwrite64, descriptor, from, coflux_test::behind_rules::moved(rule, size), offset);
 }
-/// Of one part.
+/// Writes one part.
 ssize_t pwritev2(int descriptor, const iovec* parts, int, off_t offset, int flags) {
     const auto* const rule = system_rules::next(system_call::write, (flags & RWF_NOWAIT) != 0);
     if (coflux_test::behind_rules::fails(rule, -1)) return -1;

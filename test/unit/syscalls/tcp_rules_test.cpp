@@ -1,4 +1,4 @@
-// What the system does now and then with each call of a socket, and what operations make of it.
+// Rare answers of the system to each call of a socket, and the results of operations.
 #include <cerrno>
 #include <chrono>
 #include <cstddef>

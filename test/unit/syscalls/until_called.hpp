@@ -1,4 +1,4 @@
-// What a test of rules waits for: on a busy machine a coroutine may begin late.
+// A test of rules waits for it: on a busy machine a coroutine may begin late.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// What the system does to operations that wait already: as a request of a ring, or at the call after an event.
+// The system's answers to operations that wait already: as a request of a ring, or at the call after an event.
 #include <cerrno>
 #include <chrono>
 #include <cstddef>

@@ -27,8 +27,8 @@ template <typename E>
 coflux::task<void, E> waits_for(environment&, coflux::manual_reset_event* e) {
     co_await e->wait();
 }
-/// What waits makes the thread sleep in its ring. One that does not hear of its wake-ups sleeps until the time is up:
-/// false.
+/// The waiting operation makes the thread sleep in its ring. One that does not hear of its wake-ups sleeps until the
+/// time is up: false.
 template <typename E>
 coflux::task<bool, E> reads_last(environment&, coflux::unix_stream* from) {
     std::byte one{};

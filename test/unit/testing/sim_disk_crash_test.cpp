@@ -1,4 +1,4 @@
-// What a crash of a simulated disk leaves, and that programs which trust in more are found.
+// A crash of a simulated disk leaves some files; programs that trust in more are found.
 #include <algorithm>
 #include <cstddef>
 #include <initializer_list>
@@ -40,7 +40,7 @@ constexpr coflux::file_options makes{.write = true, .create = true};
 
 using crash_program = crash_task(environment&, borrowed<sim_disk>);
 
-/// What "a" may have after a crash at the end of the program; "-" if it may be gone.
+/// The contents that "a" may have after a crash at the end of the program; "-" if it may be gone.
 std::set<std::string> left_by(const sim_disk_options& options, crash_program& program, bool is_old = false) {
     std::set<std::string> all;
     const auto r = explore({.runs = 100'000, .search = search_kind::exhaustive}, [&](simulation&) {

@@ -1,4 +1,4 @@
-// What strangers do with a simulated network: limits that pass beside an arrival, cuts in the midst of a message, two
+// Strange uses of a simulated network: limits that pass beside an arrival, cuts in the midst of a message, two
 // executors, executors that it does not know.
 #include <array>
 #include <chrono>

@@ -64,7 +64,7 @@ exploration break_it(const sim_network_options& options, server_program& serve, 
     return coflux::testing::explore({.runs = 1000},
                                     [&](coflux::testing::simulation&) { run_both(options, serve, ask); });
 }
-/// Of a program that is right.
+/// Checks a program that is right.
 void expect_whole(const sim_network_options& options, server_program& serve, client_program& ask) {
     const auto r = coflux::testing::explore({.runs = coflux_test::repetitions(10'000)},
                                             [&](coflux::testing::simulation&) { run_both(options, serve, ask); });

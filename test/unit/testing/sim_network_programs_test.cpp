@@ -234,7 +234,7 @@ TEST(sim_network_programs, connect_after_a_partition_wherever_it_comes) {
                 auto living = lives_and_dies(servers, borrowed(life));
                 const stop_at_end<decltype(servers)> ends{servers};
                 tries.insert(tries_beside_a_partition(clients, borrowed(life), begin, length).get());
-                // What the partition left half open ends by the server's own limit.
+                // A connection that the partition left half open ends by the server's own limit.
                 coflux::testing::simulation::current()->advance(1h);
                 if (life.server.open_sockets() != 1) throw std::runtime_error("half open:\n" + net.dump());
             });

@@ -31,7 +31,7 @@ using coflux::testing::random_chooser;
 using coflux::testing::sim_executor;
 using coflux::testing::simulation;
 
-/// What a deadlock's text says; empty if there was none.
+/// The text of a deadlock; empty if there was none.
 template <typename F>
 std::string text_of_deadlock(F f) {
     try {

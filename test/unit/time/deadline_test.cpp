@@ -35,7 +35,8 @@ coflux::fork<void, E> sleeps(auto&&, journal* log, std::string name, std::chrono
     log->write(name + " wakes");
 }
 
-/// Whether the deadline stopped the sleeper. On a busy machine it may come before the end of what is in time: later then.
+/// Whether the deadline stopped the sleeper. On a busy machine it may come before the end of what is in time: later
+/// then.
 template <typename E>
 coflux::task<bool, E> has_a_deadline(auto&&, journal* log) {
     auto&& here = co_await coflux::context();
@@ -134,7 +135,7 @@ TEST(deadline, that_is_farther_than_the_one_above_changes_nothing) {
     EXPECT_EQ(log.lines(), lines{"late dies"});
 }
 
-/// What the stop token says may come before the request of the timer.
+/// The stop token may tell of it before the request of the timer.
 TEST(deadline, that_is_seen_by_the_token_first_is_late_all_the_same) {
     pool threads(2);
     auto env = coflux::make_environment(threads);

@@ -1,4 +1,5 @@
-// What the tests of timer, rate_limiter and delay_queue share: a world of virtual time, and what happened in it when.
+// The common part of the tests of timer, rate_limiter and delay_queue: a world of virtual time, and what happened in it
+// when.
 #pragma once
 
 #include <chrono>

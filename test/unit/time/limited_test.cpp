@@ -135,7 +135,7 @@ TEST(limited, of_an_io_result_is_one_with_one_error_more) {
     EXPECT_TRUE(limited<coflux::io_result<void>>().timed_out());
 }
 
-// --- nests: whatever stands around what, the result says which limit acted -------------------------------------------
+// --- nests: whatever is around what, the result says which limit acted -------------------------------------------
 
 template <typename F>
 void simulated(F body) {

@@ -165,7 +165,7 @@ TEST(tls_session_cache, leads_to_a_full_handshake_where_it_is_cleared_or_the_ser
     on_worker(forgets);
 }
 
-/// Who stands at the port now has no certificate that the client trusts.
+/// The server at the port now has no certificate that the client trusts.
 coflux::call<void> verifies_again(coflux::environment&) {
     auto&& here = co_await coflux::context();
     coflux::tcp_listener at(coflux::endpoint::loopback(0));

@@ -86,7 +86,7 @@ TEST(tls_identity, is_one_that_a_client_can_verify) {
     on_worker(verifies);
 }
 
-/// What a server asks of its clients holds whichever certificate it shows.
+/// A server's demand on its clients holds whichever certificate it shows.
 coflux::call<void> asks_for_certificates(coflux::environment&) {
     auto&& here = co_await coflux::context();
     auto options = several();

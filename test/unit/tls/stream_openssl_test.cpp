@@ -226,7 +226,7 @@ TEST(tls_and_a_foreign_peer, changes_keys_beside_a_writer) {
     get_on_pool(changes_keys);
 }
 
-/// A server of TLS 1.2 that asks for a new handshake again and again. What it gets it counts, and does not read: the
+/// A server of TLS 1.2 that asks for a new handshake again and again. It counts what it gets, and does not read it: the
 /// kind of a record is not secret.
 class server_that_asks_again {
 public:

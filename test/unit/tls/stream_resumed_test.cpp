@@ -1,4 +1,4 @@
-// What a server knows of a client that resumes a session, as `openssl s_client` does.
+// A server's knowledge of a client that resumes a session, as `openssl s_client` does.
 #include <coflux/tls/stream.hpp>
 
 #include <string>

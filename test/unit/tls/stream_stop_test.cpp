@@ -1,4 +1,4 @@
-// What a stop does to each operation of a TLS stream.
+// How a stop ends each operation of a TLS stream.
 #include <coflux/tls/stream.hpp>
 
 #include <array>
@@ -85,7 +85,8 @@ TEST(tls_stop, of_read_some_loses_nothing_on_a_pool) {
     get_on_pool(loses_nothing<pool>);
 }
 
-/// What arrives is what was given, up to somewhere, and then the rest of what is written later: no record is cut.
+/// The bytes that arrive are those that were given, up to somewhere, and then the rest of what is written later: no
+/// record is cut.
 template <typename E>
 coflux::task<void, E> stops_writer(coflux::environment&) {
     auto&& here = co_await coflux::context();

@@ -107,7 +107,7 @@ TEST(tls_stream, speaks_the_newest_version_that_both_sides_allow) {
     on_worker(keeps_between_least_and_most);
 }
 
-/// What the client's handshake fails with, and the server's.
+/// The errors of the client's handshake and the server's.
 struct failures {
     std::string near;
     std::string far;
@@ -326,7 +326,7 @@ coflux::call<void> is_cut(coflux::environment&) {
     tls_pair p = co_await secured(here);
     std::array<std::byte, 64> bytes{};
     co_await p.near.write_all(here, "some");
-    // What is unread when a socket is closed, as the sessions that a server offers, makes it a reset.
+    // Unread bytes of a socket that is closed, as the sessions that a server offers, make it a reset.
     co_await p.far.write_all(here, "x");
     EXPECT_EQ(co_await p.near.read_some(here, bytes), 1U);
     p.near.close();

@@ -1,4 +1,4 @@
-// What the tests of TLS streams share: executors, moments, and coroutines that read and write.
+// The common part of the tests of TLS streams: executors, moments, and coroutines that read and write.
 #pragma once
 
 #include <chrono>
