@@ -55,7 +55,7 @@ coflux::task<void, pool> n_of_range(auto&&, borrowed<benchmark::State> state, st
         std::vector<coflux::fork<int, pool>> forks;
         forks.reserve(static_cast<std::size_t>(count));
         for (int i = 0; i < count; ++i) forks.push_back(value(here, i));
-        sum += (co_await coflux::when_n(n, std::move(forks))).size();
+        sum += (co_await coflux::when_n(std::move(forks), n)).size();
     }
     benchmark::DoNotOptimize(sum);
 }

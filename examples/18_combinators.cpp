@@ -43,7 +43,7 @@ coflux::task<void, pool> root(coflux::environment&) {
     std::vector<coflux::fork<std::string, pool>> replicas;
     for (const int after : {0, 1'000'000'000, 0}) replicas.push_back(answers(here, "replica", after));
     std::size_t sum = 0;
-    for (const auto& [index, value] : co_await coflux::when_n(2, std::move(replicas))) sum += index;
+    for (const auto& [index, value] : co_await coflux::when_n(std::move(replicas), 2)) sum += index;
     std::printf("when_n: number 0 and number %zu\n", sum);
 
     // How each of them ended, without an exception.

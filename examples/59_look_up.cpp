@@ -35,7 +35,7 @@ coflux::task<void, pool> visits(coflux::environment&) {
     };
     (void)co_await stream::run(here, stream::from(stream::memory_source(addresses)) |
                                          stream::by_key([](int address) { return address; }) |
-                                         stream::call_each(look_up, 8) | stream::to(sink));
+                                         stream::call_each(8, look_up) | stream::to(sink));
 
     std::map<std::string, int> of;
     for (const visit& v : sink.values()) ++of[v.country];

@@ -13,8 +13,8 @@ coflux::task<void, coflux::noop_executor> root(coflux::environment&) {
     std::vector<coflux::fork<void, coflux::noop_executor>> forks;
     forks.push_back(work(here));
 #ifdef COFLUX_GOOD
-    (void)co_await coflux::when_n(1, std::move(forks));
+    (void)co_await coflux::when_n(std::move(forks), 1);
 #else
-    coflux::when_n(1, std::move(forks));
+    coflux::when_n(std::move(forks), 1);
 #endif
 }

@@ -12,6 +12,6 @@ coflux::call<void> waits(coflux::environment&, coflux::mutex& m, coflux::conditi
     (void)b;
 #else
     std::array both{a.wait(guard), b.wait(guard)};
-    (void)co_await coflux::when_n(1, std::move(both));
+    (void)co_await coflux::when_n(std::move(both), 1);
 #endif
 }

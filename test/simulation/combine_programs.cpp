@@ -131,7 +131,7 @@ job takes_the_first_that_works(coflux::environment&, borrowed<trial> t, borrowed
 job waits_for_two(coflux::environment&, borrowed<trial> t, borrowed<children> x) {
     auto&& here = co_await coflux::context();
     try {
-        const auto two = co_await coflux::when_n(2, range_of(here, t, x));
+        const auto two = co_await coflux::when_n(range_of(here, t, x), 2);
         COFLUX_HOLDS(t, two.size() == 2 && two[0].index() != two[1].index());
     } catch (const planned_error&) {
         COFLUX_HOLDS(t, x->count(fate::error, 4) != 0);

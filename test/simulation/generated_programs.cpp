@@ -619,7 +619,7 @@ coflux::call<void> does(coflux::environment&, const node& n, trial& t, witness& 
     }
     case part::any: co_await any(here, n, t); break;
     case part::success: (void)co_await coflux::first_success(all_forked(here, n, t)); break;
-    case part::some: (void)co_await coflux::when_n(1 + n.form % of.size(), all_forked(here, n, t)); break;
+    case part::some: (void)co_await coflux::when_n(all_forked(here, n, t), 1 + n.form % of.size()); break;
     case part::each: co_await each(here, n, t); break;
     case part::scope:
     case part::collect: co_await scope(here, n, t, w); break;

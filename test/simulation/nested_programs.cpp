@@ -219,7 +219,7 @@ operation combined_two(combinator c, operation a, operation b) {
     range.push_back(std::move(a));
     range.push_back(std::move(b));
     if (c == combinator::when_n)
-        return op::of([](std::vector<op>&& r) { return coflux::when_n(1, std::move(r)); }, std::move(range));
+        return op::of([](std::vector<op>&& r) { return coflux::when_n(std::move(r), 1); }, std::move(range));
     static constexpr auto itself = [](op&& o) { return std::move(o); };
     return op::of([](std::vector<op>&& r) { return coflux::for_each_concurrent(std::move(r), 2, itself); },
                   std::move(range));

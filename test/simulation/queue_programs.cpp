@@ -72,7 +72,7 @@ job drains(coflux::environment&, borrowed<trial> t, borrowed<passage> x, borrowe
     for (;;) {
         if (t->random.one_in(3)) {
             std::vector<token> batch;
-            const std::size_t n = co_await rx->receive_some(3, std::back_inserter(batch));
+            const std::size_t n = co_await rx->receive_some(std::back_inserter(batch), 3);
             COFLUX_HOLDS(t, n == batch.size() && n <= 3);
             if (n == 0) break;
             for (const token& v : batch) x->out(*t, v);

@@ -99,7 +99,7 @@ private:
         std::vector<fork> both;
         both.push_back(below(here, of, levels));
         both.push_back(stays(here, of));
-        (void)co_await coflux::when_n(1, std::move(both));
+        (void)co_await coflux::when_n(std::move(both), 1);
         co_return 1;
     }
     static fork in_completed(coflux::environment&, const nesting* of, int levels) {

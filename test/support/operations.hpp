@@ -185,7 +185,7 @@ operation combined(combinator c, X x, bool beside) {
     case combinator::when_n: {
         std::vector<X> range;
         range.push_back(std::move(x));
-        return operation::of([](std::vector<X>&& r) { return coflux::when_n(1, std::move(r)); }, std::move(range));
+        return operation::of([](std::vector<X>&& r) { return coflux::when_n(std::move(r), 1); }, std::move(range));
     }
     default: {
         std::vector<X> range;

@@ -1,6 +1,7 @@
 // when_n: waits for the first values of several.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <memory_resource>
 #include <ranges>
@@ -33,7 +34,7 @@ struct first_of_n {
 }  // namespace detail
 
 /// Waits until `n` of a range have given a value, stops the other children, and waits for them, too: `for (auto&
-/// [index, value] : co_await coflux::when_n(2, std::move(replicas)))`
+/// [index, value] : co_await coflux::when_n(std::move(replicas), 2))`
 ///
 /// Shapes: an input range of awaitables, which is consumed.
 /// Returns: a std::pmr::vector of indexed<T>, in the order in which they ended (those that have ended before come
@@ -47,8 +48,16 @@ struct first_of_n {
 /// Costs: those of when_any for a range, and the vector.
 template <std::ranges::input_range Range>
 [[nodiscard("when_n does nothing until it is awaited: co_await it")]]
-detail::some_range_request<detail::first_of_n, Range> when_n(std::size_t n, Range&& range) noexcept {
+detail::some_range_request<detail::first_of_n, Range> when_n(Range&& range, std::size_t n) noexcept {
     return detail::some_range_request<detail::first_of_n, Range>(n, std::forward<Range>(range));
+}
+
+// Not in the other order.
+template <std::integral N, std::ranges::input_range Range>
+detail::some_range_request<detail::first_of_n, Range> when_n(N, Range&& range) noexcept {
+    static_assert(detail::never<N>,
+                  "coflux: the range comes first, then the number: write when_n(std::move(range), n)");
+    return detail::some_range_request<detail::first_of_n, Range>(0, std::forward<Range>(range));
 }
 
 }  // namespace coflux

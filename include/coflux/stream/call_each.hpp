@@ -1,11 +1,13 @@
 // call_each: a stage that may wait, for a look-up in another system.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <functional>
 #include <type_traits>
 #include <utility>
 
+#include <coflux/base/config.hpp>
 #include <coflux/core/call.hpp>
 #include <coflux/core/environment.hpp>
 #include <coflux/stream/key.hpp>
@@ -46,7 +48,7 @@ struct routing<in_place, T> {
 
 }  // namespace detail
 
-/// `call_each(f, 16)`: each value becomes `co_await f(here, value)`. At most 16 calls wait at a time for each worker;
+/// `call_each(16, f)`: each value becomes `co_await f(here, value)`. At most 16 calls wait at a time for each worker;
 /// those of one slot, and so of one key, one after the other.
 ///
 /// Shapes: `f(environment&, const T&)` gives a `call<U>`; U is no reference. It is a stage of a flow; behind
@@ -59,7 +61,14 @@ struct call_each {
     F f;
     std::size_t in_flight;
 
-    explicit call_each(F g, std::size_t most_in_flight = 1) : f(std::move(g)), in_flight(most_in_flight) {}
+    explicit call_each(F g) : call_each(1, std::move(g)) {}
+    call_each(std::size_t most_in_flight, F g) : f(std::move(g)), in_flight(most_in_flight) {}
+    // Not in the other order.
+    template <std::integral N>
+    call_each(F g, N) : call_each(std::move(g)) {
+        static_assert(coflux::detail::never<N>,
+                      "coflux: the number comes first, then the function: write call_each(16, f)");
+    }
 
     template <typename In>
     using output = typename detail::result_of_call<std::invoke_result_t<F&, environment&, const In&>>::type;

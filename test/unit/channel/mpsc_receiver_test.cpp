@@ -74,7 +74,7 @@ TEST(mpsc_receiver, appends_a_batch_of_values_that_cannot_be_made_from_nothing) 
     const auto t = [](coflux::environment&,
                       borrowed<mpsc_receiver<move_only>> in) -> coflux::task<std::size_t, manual_executor> {
         std::vector<move_only> values;
-        const std::size_t n = co_await in->receive_some(4, std::back_inserter(values));
+        const std::size_t n = co_await in->receive_some(std::back_inserter(values), 4);
         EXPECT_EQ(values.size(), n);
         EXPECT_EQ(*values.back().value, 3);
         co_return n;

@@ -115,7 +115,7 @@ TEST(spsc, carries_move_only_values_and_appends_them) {
     const auto t = [](coflux::environment&,
                       borrowed<spsc_receiver<move_only>> in) -> coflux::task<int, manual_executor> {
         std::vector<move_only> values;
-        EXPECT_EQ(co_await in->receive_some(3, std::back_inserter(values)), 3U);
+        EXPECT_EQ(co_await in->receive_some(std::back_inserter(values), 3), 3U);
         co_return *values.back().value;
     };
     EXPECT_EQ(s.run(t(s.env, borrowed(rx))), 2);

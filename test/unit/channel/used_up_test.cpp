@@ -169,8 +169,8 @@ TEST(used_up_ends_death, refuse_channels_without_a_slot_and_batches_of_nothing) 
     auto [spsc_tx, spsc_rx] = coflux::make_spsc<int>(1);
     auto [mpsc_tx, mpsc_rx] = coflux::make_mpsc<int>(1);
     std::vector<int> none;
-    EXPECT_DEATH((void)spsc_rx.receive_some(0, std::back_inserter(none)), "receive_some\\(\\) of nothing");
-    EXPECT_DEATH((void)mpsc_rx.receive_some(0, std::back_inserter(none)), "receive_some\\(\\) of nothing");
+    EXPECT_DEATH((void)spsc_rx.receive_some(std::back_inserter(none), 0), "receive_some\\(\\) of nothing");
+    EXPECT_DEATH((void)mpsc_rx.receive_some(std::back_inserter(none), 0), "receive_some\\(\\) of nothing");
 }
 
 }  // namespace

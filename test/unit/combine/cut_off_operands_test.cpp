@@ -107,7 +107,7 @@ sim_fork is_told(coflux::environment&, const trial* t, bool* told) {
         } else if (in_range && c == combinator::when_all_outcomes) {
             (void)co_await coflux::when_all_outcomes(range_of<Of>(in, d));
         } else if (c == combinator::when_n) {
-            (void)co_await coflux::as_outcome(coflux::when_n(2, range_of<Of>(in, d)));
+            (void)co_await coflux::as_outcome(coflux::when_n(range_of<Of>(in, d), 2));
         } else if (c == combinator::for_each_concurrent) {
             static constexpr auto itself = [](auto&& h) { return std::forward<decltype(h)>(h); };
             (void)co_await coflux::as_outcome(coflux::for_each_concurrent(range_of<Of>(in, d), 3, itself));

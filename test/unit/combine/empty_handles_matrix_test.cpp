@@ -84,7 +84,7 @@ TEST(empty_handles_matrix_death, each_combinator_of_a_range_names_the_element) {
     COFLUX_EXPECT_REFUSED("when_all_outcomes: element 2 is a handle",
                           (void)co_await coflux::when_all_outcomes(std::move(h).range()));
     COFLUX_EXPECT_REFUSED("when_any: element 2 is a handle", (void)co_await coflux::when_any(std::move(h).range()));
-    COFLUX_EXPECT_REFUSED("when_n: element 2 is a handle", (void)co_await coflux::when_n(1, std::move(h).range()));
+    COFLUX_EXPECT_REFUSED("when_n: element 2 is a handle", (void)co_await coflux::when_n(std::move(h).range(), 1));
     COFLUX_EXPECT_REFUSED(
         "for_each_concurrent: the result for element 2 is a handle",
         co_await coflux::for_each_concurrent(std::move(h).range(), 2, [](number&& f) { return std::move(f); }));

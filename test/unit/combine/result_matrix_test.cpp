@@ -158,7 +158,7 @@ coflux::task<int, pool> combines(coflux::environment&, way how, int yields) {
             co_return right(r.value());
         }
         case way::some: {
-            const auto r = co_await coflux::when_n(2, std::move(both));
+            const auto r = co_await coflux::when_n(std::move(both), 2);
             co_return both_numbers(right(r[0].value()), right(r[1].value()));
         }
         default: break;

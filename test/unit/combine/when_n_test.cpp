@@ -34,7 +34,7 @@ TEST(when_n, gives_the_first_values_in_the_order_in_which_they_came) {
         forks.push_back(gives_after(here, 2, 20));
         forks.push_back(stops_after(here, 0));
         forks.push_back(gives_after(here, 9, 90));
-        const auto values = co_await coflux::when_n(2, std::move(forks));
+        const auto values = co_await coflux::when_n(std::move(forks), 2);
         EXPECT_EQ(values.size(), 2U);
         EXPECT_EQ(values[0].index(), 2U);
         EXPECT_EQ(values[0].value(), 20);
@@ -51,7 +51,7 @@ TEST(when_n, of_all_waits_for_all) {
         forks_of_int forks;
         for (int i = 0; i < 5; ++i) forks.push_back(gives_after(here, 5 - i, i));
         int expected = 4;
-        for (const auto& [index, value] : co_await coflux::when_n(5, std::move(forks))) {
+        for (const auto& [index, value] : co_await coflux::when_n(std::move(forks), 5)) {
             EXPECT_EQ(static_cast<int>(index), expected);
             EXPECT_EQ(value, expected--);
         }
@@ -69,7 +69,7 @@ TEST(when_n, throws_an_error_that_comes_before_the_last_value) {
         forks.push_back(fails_after(here, 1, "x"));
         forks.push_back(gives_when_stopped(here, 3));
         forks.push_back(runs_until_stopped(here, log, "loser"));
-        EXPECT_TRUE((co_await coflux::as_outcome(coflux::when_n(2, std::move(forks)))).has_error());
+        EXPECT_TRUE((co_await coflux::as_outcome(coflux::when_n(std::move(forks), 2))).has_error());
         EXPECT_EQ(log->lines().size(), 1U);
     }(s.env, &j));
 }
@@ -82,7 +82,7 @@ TEST(when_n, leaves_an_error_that_comes_later_to_the_scope) {
         forks.push_back(gives_after(here, 0, 1));
         forks.push_back(fails_when_stopped(here, "x"));
         forks.push_back(gives_after(here, 2, 2));
-        EXPECT_EQ((co_await coflux::when_n(2, std::move(forks))).size(), 2U);
+        EXPECT_EQ((co_await coflux::when_n(std::move(forks), 2)).size(), 2U);
     }(s.env);
     s.drive();
     EXPECT_THROW(t.get(), std::runtime_error);
@@ -98,7 +98,7 @@ TEST(when_n, stops_the_rest_as_soon_as_there_cannot_be_enough) {
         forks.push_back(stops_after(here, 1));
         forks.push_back(gives_after(here, 2, 1));
         forks.push_back(stops_after(here, 3));
-        EXPECT_TRUE((co_await coflux::as_outcome(coflux::when_n(3, std::move(forks)))).is_stopped());
+        EXPECT_TRUE((co_await coflux::as_outcome(coflux::when_n(std::move(forks), 3))).is_stopped());
         EXPECT_EQ(log->lines().size(), 1U);
     }(s.env, &j));
 }
@@ -109,7 +109,7 @@ TEST(when_n, of_voids_gives_indices) {
         auto&& here = co_await coflux::context();
         std::vector<coflux::fork<void, hand>> forks;
         for (int i = 0; i < 3; ++i) forks.push_back(ends_after(here, 9 - 3 * i));
-        const auto ended = co_await coflux::when_n(1, std::move(forks));
+        const auto ended = co_await coflux::when_n(std::move(forks), 1);
         EXPECT_EQ(ended.front().index(), 2U);
     }(s.env));
 }
@@ -122,7 +122,7 @@ coflux::task<std::size_t, pool> races(coflux::environment&, std::size_t rounds) 
         for (std::size_t k = 0; k < 6; ++k)
             forks.push_back(gives<pool>(here, static_cast<int>((i + k) % 4), [k] { return k; }));
         std::set<std::size_t> seen;
-        for (const auto& [index, value] : co_await coflux::when_n(3, std::move(forks))) {
+        for (const auto& [index, value] : co_await coflux::when_n(std::move(forks), 3)) {
             if (index == value) seen.insert(index);
         }
         different += seen.size();
@@ -140,7 +140,7 @@ coflux::task<void, noop> wants(coflux::environment&, std::size_t n) {
     auto&& here = co_await coflux::context();
     std::vector<coflux::fork<int, noop>> forks;
     forks.push_back(gives<noop>(here, 0, [] { return 1; }));
-    (void)co_await coflux::when_n(n, std::move(forks));
+    (void)co_await coflux::when_n(std::move(forks), n);
 }
 
 TEST(when_n, throws_where_none_or_more_than_there_are_are_wanted) {

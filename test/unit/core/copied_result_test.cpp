@@ -69,7 +69,7 @@ coflux::task<T, pool> takes_it_in_every_way(coflux::environment&) {
     EXPECT_TRUE(is_whole(std::get<0>(any)));
     std::vector<coflux::fork<T, pool>> forks;
     forks.push_back(forked<T>(here));
-    auto first = co_await coflux::timeout(coflux::when_n(1, std::move(forks)), 1h);
+    auto first = co_await coflux::timeout(coflux::when_n(std::move(forks), 1), 1h);
     EXPECT_TRUE(first && is_whole((*first)[0].value()));
     auto limited = co_await coflux::timeout(forked<T>(here), 1h);
     EXPECT_TRUE(limited && is_whole(*limited));

@@ -83,7 +83,7 @@ static_assert(is_plain_operation<decltype(coflux::when_any(some<coflux::fork<int
 static_assert(is_plain_operation<decltype(coflux::when_any(some<std::vector<coflux::fork<int>>>()))>);
 static_assert(is_plain_operation<decltype(coflux::race(some<coflux::fork<int>>()))>);
 static_assert(is_plain_operation<decltype(coflux::first_success(some<coflux::fork<int>>()))>);
-static_assert(is_plain_operation<decltype(coflux::when_n(1, some<std::vector<coflux::fork<int>>>()))>);
+static_assert(is_plain_operation<decltype(coflux::when_n(some<std::vector<coflux::fork<int>>>(), 1))>);
 static_assert(is_plain_operation<decltype(coflux::for_each_concurrent(some<std::vector<int>&>(), 1, [](int) {}))>);
 // sync
 static_assert(is_plain_operation<decltype(some<coflux::mutex&>().lock())>);

@@ -175,7 +175,7 @@ coflux::fork<std::size_t, E> by_when_n(environment& env, std::size_t left, botto
     auto&& here = co_await coflux::context();
     std::vector<coflux::fork<std::size_t, E>> next;
     next.push_back(by_when_n<E>(here, left - 1, how));
-    auto below = co_await coflux::when_n(1, std::move(next));
+    auto below = co_await coflux::when_n(std::move(next), 1);
     co_return 1 + below.front().value();
 }
 coflux::call<std::size_t> by_select(environment& env, std::size_t left, bottom how) {

@@ -198,7 +198,7 @@ TEST(snapshot, tells_how_long_reads_steps_and_writes_take) {
             co_await coflux::sleep_for(3ms);
             co_return v;
         };
-        (void)co_await stream::run(here, stream::from(source) | stream::call_each(look_up, 1) | stream::to(sink),
+        (void)co_await stream::run(here, stream::from(source) | stream::call_each(1, look_up) | stream::to(sink),
                                    stream::job{.workers = 1, .linger = 100ms, .control = &control});
         const stream::job_snapshot s = control.snapshot();
         EXPECT_EQ(s.read_time, (stream::batch_times{3, 3, 3s}));  // of 40: the first one, the 17th and the 33rd

@@ -135,18 +135,23 @@ public:
     [[nodiscard("co_await it: nothing is received until then")]] auto receive_some(std::span<T> into) noexcept
         requires std::is_move_assignable_v<T>
     {
-        return receive_some(into.size(), into.begin());
+        return receive_some(into.begin(), into.size());
     }
     /// receive_some() to an output iterator, for values that are not default-constructible: `co_await
-    /// rx.receive_some(100, std::back_inserter(values))`.
+    /// rx.receive_some(std::back_inserter(values), 100)`.
     /// Pre: `max` is not 0.
     template <std::output_iterator<T&&> Out>
     [[nodiscard("co_await it: nothing is received until then")]] auto
-    receive_some(std::size_t max, Out out) noexcept(std::is_nothrow_move_constructible_v<Out>) {
+    receive_some(Out out, std::size_t max) noexcept(std::is_nothrow_move_constructible_v<Out>) {
         COFLUX_VERIFY(max != 0, "receive_some() of nothing");
         using use = batch_into<T, Out>;
         return request<batch_awaiter<typename State::receive_wait, use>, State&, std::size_t, use>(this->state(), max,
                                                                                                    use(std::move(out)));
+    }
+    // Not in the other order.
+    template <std::integral N, typename Out>
+    void receive_some(N, Out) {
+        static_assert(never<N>, "coflux: the place comes first, then the number: write receive_some(out, max)");
     }
 
     /// The next value if there is one; does not wait. Nothing as well while a sender that came first is not done yet.
