@@ -11,7 +11,7 @@
 namespace coflux {
 
 /// `if (auto n = co_await coflux::timeout(stream.read_some(buffer), 50ms))`: waits no longer than `d`, counted from
-/// where it begins to wait.
+/// its await, which begins to wait once it has tried.
 ///
 /// Shapes: an operation of I/O that waits for a descriptor, in the expression that makes it; as_result() of one, too:
 /// the limit is outside. Those of files are limited as everything else, with a frame: what goes to a thread that
@@ -27,8 +27,7 @@ template <typename Operation, typename... Args, typename Rep, typename Period>
     requires std::is_base_of_v<detail::io_operation, Operation>
 [[nodiscard("nothing is limited until it is awaited: co_await it")]] auto
 timeout(detail::io_request<Operation, Args...>&& operation, std::chrono::duration<Rep, Period> d) {
-    if (!(d > d.zero())) return std::move(operation).with_limit({0, false});
-    return std::move(operation).with_limit({static_cast<detail::clock_tick>(detail::rounded_up(d).count()), true});
+    return std::move(operation).with_limit(detail::limit_of(d));
 }
 
 /// Waits no longer than until a moment. Otherwise as timeout() of an operation of I/O.
@@ -38,7 +37,7 @@ template <typename Operation, typename... Args, typename Clock, typename Duratio
     requires std::is_base_of_v<detail::io_operation, Operation>
 [[nodiscard("nothing is limited until it is awaited: co_await it")]] auto
 deadline(detail::io_request<Operation, Args...>&& operation, std::chrono::time_point<Clock, Duration> t) {
-    return std::move(operation).with_limit({detail::tick_of(detail::on_steady_clock(t)), false});
+    return std::move(operation).with_limit(detail::limit_of(t));
 }
 
 }  // namespace coflux

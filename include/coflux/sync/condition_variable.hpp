@@ -18,6 +18,10 @@
 #include <coflux/sync/detail/optional_call.hpp>
 #include <coflux/sync/mutex.hpp>
 
+namespace coflux::detail {
+struct limit_time;  // time/detail/timer_queue.hpp
+}  // namespace coflux::detail
+
 namespace coflux {
 
 /// Waiting for a condition on what a `mutex` guards: `co_await changed.wait(guard, [&] { return !queue.empty(); });`
@@ -41,8 +45,8 @@ class condition_variable {
     template <typename Predicate>
     class limited_awaiter;
     template <typename Predicate>
-    using limited_request = detail::request<limited_awaiter<Predicate>, condition_variable&, mutex::guard&,
-                                            std::chrono::steady_clock::time_point, Predicate>;
+    using limited_request =
+        detail::request<limited_awaiter<Predicate>, condition_variable&, mutex::guard&, detail::limit_time, Predicate>;
 
 public:
     constexpr condition_variable() noexcept = default;
@@ -76,7 +80,7 @@ public:
         return predicate_request<Predicate>(*this, guard, std::move(predicate));
     }
 
-    /// `co_await wait_for(guard, d)`: waits for a notification no longer than `d`, counted from this call, and has the
+    /// `co_await wait_for(guard, d)`: waits for a notification no longer than `d`, counted from this await, and has the
     /// lock again in either case.
     ///
     /// Shapes: as wait(guard), and include <coflux/time/condition_wait.hpp>, as <coflux/coflux.hpp> does.
@@ -98,10 +102,11 @@ public:
     // Not a number.
     template <typename N, typename... Predicate>
         requires std::is_arithmetic_v<N>
-    limited_request<any_change> wait_for(mutex::guard& guard, N, Predicate&&...) noexcept {
+    limited_request<std::conditional_t<detail::never<N>, N, any_change>> wait_for(mutex::guard& guard, N,
+                                                                                  Predicate&&...) noexcept {
         static_assert(detail::never<N>, "coflux: a number has no unit: write wait_for(guard, 5ms), or 5s, with "
                                         "`using namespace std::chrono_literals;`");
-        return {*this, guard, {}, {}};
+        return wait_for(guard, std::chrono::duration<N>());
     }
     /// wait_for(), until a moment of any clock, as in sleep_until().
     template <typename Clock, typename Duration>

@@ -23,13 +23,13 @@ public:
     using single_use = void;
     using loses_its_lock = void;
 
-    limited_awaiter(detail::promise_base& p, condition_variable& of, mutex::guard& guard, detail::steady_time end,
+    limited_awaiter(detail::promise_base& p, condition_variable& of, mutex::guard& guard, detail::limit_time limit,
                     Predicate& predicate)
         : p_(p),
           of_(of),
           guard_(guard),
           mutex_(wait_awaiter::mutex_of(guard)),
-          end_(end),
+          end_{limit.from_now(), false},
           predicate_(std::move(predicate)) {}
     [[nodiscard]] bool await_ready() {
         if constexpr (asks) has_come_ = static_cast<bool>(predicate_());
@@ -64,7 +64,7 @@ private:
     condition_variable& of_;
     mutex::guard& guard_;
     mutex& mutex_;
-    detail::steady_time end_;
+    detail::limit_time end_;  // a moment: a wait that was not the last one has the same
     Predicate predicate_;
     bool has_come_ = false;
 };
@@ -72,22 +72,22 @@ private:
 template <typename Rep, typename Period>
 auto condition_variable::wait_for(mutex::guard& guard, std::chrono::duration<Rep, Period> d) noexcept
     -> limited_request<any_change> {
-    return {*this, guard, detail::later(clock::now(), d), any_change()};
+    return {*this, guard, detail::limit_of(d), any_change()};
 }
 template <typename Rep, typename Period, std::predicate Predicate>
 auto condition_variable::wait_for(mutex::guard& guard, std::chrono::duration<Rep, Period> d, Predicate predicate)
     -> limited_request<Predicate> {
-    return limited_request<Predicate>(*this, guard, detail::later(clock::now(), d), std::move(predicate));
+    return limited_request<Predicate>(*this, guard, detail::limit_of(d), std::move(predicate));
 }
 template <typename Clock, typename Duration>
 auto condition_variable::wait_until(mutex::guard& guard, std::chrono::time_point<Clock, Duration> t) noexcept
     -> limited_request<any_change> {
-    return {*this, guard, detail::on_steady_clock(t), any_change()};
+    return {*this, guard, detail::limit_of(t), any_change()};
 }
 template <typename Clock, typename Duration, std::predicate Predicate>
 auto condition_variable::wait_until(mutex::guard& guard, std::chrono::time_point<Clock, Duration> t,
                                     Predicate predicate) -> limited_request<Predicate> {
-    return limited_request<Predicate>(*this, guard, detail::on_steady_clock(t), std::move(predicate));
+    return limited_request<Predicate>(*this, guard, detail::limit_of(t), std::move(predicate));
 }
 
 }  // namespace coflux

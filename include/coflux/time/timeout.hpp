@@ -3,12 +3,13 @@
 
 #include <chrono>
 #include <coroutine>
+#include <cstdint>
 #include <optional>
 #include <type_traits>
 #include <utility>
 
 #include <coflux/combine/detail/outcome_awaiter.hpp>
-#include <coflux/core/deadline.hpp>
+#include <coflux/core/deadline.hpp>  // IWYU pragma: export
 #include <coflux/core/detail/handle/wrapper.hpp>
 #include <coflux/core/detail/join/waiter.hpp>
 #include <coflux/core/detail/promise/result.hpp>
@@ -25,15 +26,15 @@ namespace detail {
 struct nearer_deadline {
     static constexpr const char* name = "deadline";
     environment_data data;
-    nearer_deadline(const environment_data& outer, steady_time deadline) noexcept : data(outer) {
+    nearer_deadline(const environment_data& outer, clock_tick end) noexcept : data(outer) {
         // A coroutine keeps the entry of the executor that it runs on, and may outlive the operation: the entries are
         // those of the environment around it.
         data.first = no_executor;
         data.others = {};
         data.outer = &outer;
         data.around = &outer;
-        const std::int64_t ticks = deadline_time::ticks(deadline);
-        if (ticks < data.deadline) data.deadline = ticks;
+        const auto deadline = static_cast<std::int64_t>(end);
+        if (deadline < data.deadline) data.deadline = deadline;
     }
     template <typename Handle>
     void enter(Handle& handle) noexcept {
@@ -43,7 +44,7 @@ struct nearer_deadline {
 };
 struct same_deadline {
     static constexpr const char* name = "timeout";
-    same_deadline(const environment_data&, steady_time) noexcept {}
+    same_deadline(const environment_data&, clock_tick) noexcept {}
     template <typename Handle>
     void enter(Handle&) noexcept {}
 };
@@ -53,9 +54,9 @@ class [[nodiscard]] timeout_awaiter : private limited_wait {
     using value = typename Handle::value_type;
 
 public:
-    timeout_awaiter(promise_base& p, Handle&& handle, steady_time deadline)
-        : limited_wait(p, tick_of(deadline)),
-          seen_(data_around(p, handle), deadline) {
+    timeout_awaiter(promise_base& p, Handle&& handle, clock_tick end)
+        : limited_wait(p, end),
+          seen_(data_around(p, handle), end) {
         if constexpr (is_owned_handle<Handle>) {
             if (!await_access::used(handle).has_ended()) arm_limit(await_access::used(handle));
         } else {
@@ -102,11 +103,12 @@ struct timeout_operation : with_outcome<timeout_operation<A, Deadline>> {
     static_assert(!single_use_lvalue<A>,
                   "coflux: this handle can be awaited once: write timeout(std::move(handle), d)");
 
-    static auto bind(promise_base& p, auto& awaited, steady_time deadline) {
+    static auto bind(promise_base& p, auto& awaited, limit_time limit) {
+        const clock_tick end = limit.from_now();
         check_arguments(Deadline::name, awaited);
         (void)p.open_scope();  // what is no fork yet becomes one here
         using handle = std::remove_cvref_t<decltype(as_handle(p, std::forward<A>(awaited)))>;
-        return timeout_awaiter<handle, Deadline>(p, as_handle(p, std::forward<A>(awaited)), deadline);
+        return timeout_awaiter<handle, Deadline>(p, as_handle(p, std::forward<A>(awaited)), end);
     }
 };
 template <typename A>
@@ -116,12 +118,12 @@ consteval void check_limited() {
                   "changed.wait_until(guard, t)");
 }
 template <typename A, typename Deadline>
-using timeout_request = request<timeout_operation<A, Deadline>, A&&, steady_time>;
+using timeout_request = request<timeout_operation<A, Deadline>, A&&, limit_time>;
 
 }  // namespace detail
 
-/// `if (auto reply = co_await coflux::timeout(ask(here, peer), 50ms))`: waits no longer than `d`, counted from this
-/// call; then the operation is stopped, and joined.
+/// `if (auto reply = co_await coflux::timeout(ask(here, peer), 50ms))`: waits no longer than `d`, counted from
+/// this await; then the operation is stopped, and joined.
 ///
 /// Shapes: a fork or task (moved), a call, a view, or any other awaitable. An operand that is not running yet begins at
 /// the await, once the limit is armed. If `d` is not positive, it is stopped at its first stop point: a call then never
@@ -144,8 +146,7 @@ template <typename A, typename Rep, typename Period>
 [[nodiscard("nothing is limited until it is awaited: co_await it")]]
 detail::timeout_request<A, detail::same_deadline> timeout(A&& awaited, std::chrono::duration<Rep, Period> d) noexcept {
     detail::check_limited<A>();
-    const bool at_once = !(d > d.zero());
-    return {std::forward<A>(awaited), at_once ? detail::steady_time() : detail::later(clock::now(), d)};
+    return {std::forward<A>(awaited), detail::limit_of(d)};
 }
 
 // Not by a number.
@@ -154,7 +155,7 @@ template <typename A, typename N>
 detail::timeout_request<A, detail::same_deadline> timeout(A&& awaited, N) noexcept {
     static_assert(detail::never<N>, "coflux: a number has no unit: write timeout(x, 5ms), or 5s, with "
                                     "`using namespace std::chrono_literals;`");
-    return {std::forward<A>(awaited), detail::steady_time()};
+    return {std::forward<A>(awaited), detail::limit_time()};
 }
 
 /// Waits no longer than until a moment, which the operation can see: `this_coroutine::deadline()` in it gives `t`, or
@@ -167,7 +168,7 @@ template <typename A, typename Clock, typename Duration>
 detail::timeout_request<A, detail::nearer_deadline> deadline(A&& awaited,
                                                              std::chrono::time_point<Clock, Duration> t) noexcept {
     detail::check_limited<A>();
-    return {std::forward<A>(awaited), detail::on_steady_clock(t)};
+    return {std::forward<A>(awaited), detail::limit_of(t)};
 }
 
 }  // namespace coflux

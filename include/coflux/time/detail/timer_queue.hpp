@@ -4,6 +4,7 @@
 // The page docs/design/time.md has the states of a timer and every pair of threads.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 
@@ -78,7 +79,7 @@ private:
     const timer_kind* kind_;
 };
 
-/// When a limit ends: at a moment, or so long after its wait has begun.
+/// When a limit ends: at a moment, or so long after its await has begun (of I/O: the wait in it).
 struct limit_time {
     clock_tick ticks;
     bool from_the_wait;
@@ -88,7 +89,19 @@ struct limit_time {
         if (!from_the_wait) return ticks;
         return ticks < end_of_time - begun ? begun + ticks : end_of_time;
     }
+    /// Where its await begins.
+    [[nodiscard]] clock_tick from_now() const noexcept { return from_the_wait ? after(tick_now()) : ticks; }
 };
+/// A duration that is not positive has passed.
+template <typename Rep, typename Period>
+[[nodiscard]] constexpr limit_time limit_of(std::chrono::duration<Rep, Period> d) noexcept {
+    if (!(d > d.zero())) return {0, false};
+    return {static_cast<clock_tick>(rounded_up(d).count()), true};
+}
+template <typename Clock, typename Duration>
+[[nodiscard]] limit_time limit_of(std::chrono::time_point<Clock, Duration> t) noexcept {
+    return {tick_of(on_steady_clock(t)), false};
+}
 
 /// A limit that most often does not come: its owner arms it a little later, if it is still needed.
 class deferred_timer : public timer {
