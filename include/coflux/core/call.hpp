@@ -120,3 +120,6 @@ template <typename T, typename... Args>
 struct std::coroutine_traits<coflux::call<T>, Args...> {
     using promise_type = coflux::detail::call_promise<T, Args...>;
 };
+
+template <typename T>
+struct std::tuple_size<coflux::call<T>> : coflux::detail::size_before_await<coflux::call<T>> {};

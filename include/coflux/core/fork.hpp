@@ -178,3 +178,6 @@ template <typename T, typename Executor, typename... Args>
 struct std::coroutine_traits<coflux::fork<T, Executor>, Args...> {
     using promise_type = coflux::detail::owned_promise<coflux::fork<T, Executor>, T, Executor, Args...>;
 };
+
+template <typename T, typename Executor>
+struct std::tuple_size<coflux::fork<T, Executor>> : coflux::detail::size_before_await<coflux::fork<T, Executor>> {};

@@ -88,3 +88,6 @@ template <typename T, typename Executor, typename... Args>
 struct std::coroutine_traits<coflux::task<T, Executor>, Args...> {
     using promise_type = coflux::detail::owned_promise<coflux::task<T, Executor>, T, Executor, Args...>;
 };
+
+template <typename T, typename Executor>
+struct std::tuple_size<coflux::task<T, Executor>> : coflux::detail::size_before_await<coflux::task<T, Executor>> {};

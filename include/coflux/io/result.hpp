@@ -307,3 +307,7 @@ template <typename A>
 }
 
 }  // namespace coflux
+
+template <typename Operation, typename... Args>
+struct std::tuple_size<coflux::detail::io_request<Operation, Args...>>
+    : coflux::detail::size_before_await<coflux::detail::io_request<Operation, Args...>> {};

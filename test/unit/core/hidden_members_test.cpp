@@ -107,6 +107,12 @@ static_assert(is_plain_operation<decltype(coflux::sleep_for(std::chrono::seconds
 static_assert(is_plain_operation<decltype(some<coflux::interval&>().next())>);
 static_assert(is_plain_operation<decltype(coflux::timeout(some<coflux::fork<int>>(), std::chrono::seconds(1)))>);
 
+// A type of a user that is awaited as ours are keeps its structured bindings: the members.
+struct of_a_user : decltype(coflux::yield()){};
+template <typename T>
+concept has_tuple_size = requires { sizeof(std::tuple_size<T>); };
+static_assert(!has_tuple_size<of_a_user>);
+
 // Each of the two concepts can be true.
 struct shown {
     int await_in(promise_base&, std::source_location);

@@ -1,6 +1,7 @@
 // The one way to what handles and operations keep from their users.
 #pragma once
 
+#include <cstddef>
 #include <source_location>
 #include <type_traits>
 #include <utility>
@@ -164,6 +165,14 @@ struct await_access {
     [[nodiscard]] static auto error(const Call& call) noexcept {
         return call.error();
     }
+};
+
+/// The std::tuple_size of what is to be awaited: `auto [a, b] = when_all(…)` has forgotten the co_await.
+template <typename Awaitable>
+struct size_before_await {
+    static_assert(never<Awaitable>,
+                  "coflux: this is what is to be awaited, and not its result: auto [a, b] = co_await …");
+    static constexpr std::size_t value = 0;
 };
 
 }  // namespace coflux::detail

@@ -2,9 +2,7 @@
 #pragma once
 
 #include <coroutine>
-#include <cstddef>
 #include <source_location>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -118,12 +116,3 @@ COFLUX_INLINE decltype(auto) bind_inner_await(promise_base& p, A&& awaited, std:
 }
 
 }  // namespace coflux::detail
-
-/// `auto [a, b] = when_all(…)`: what is to be awaited is not what the await gives.
-template <typename Awaitable>
-    requires coflux::detail::native_awaitable<Awaitable>
-struct std::tuple_size<Awaitable> {
-    static_assert(coflux::detail::never<Awaitable>,
-                  "coflux: this is what is to be awaited, and not its result: auto [a, b] = co_await …");
-    static constexpr std::size_t value = 0;
-};

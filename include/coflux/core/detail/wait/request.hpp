@@ -86,3 +86,7 @@ private:
 };
 
 }  // namespace coflux::detail
+
+template <typename Operation, typename... Args>
+struct std::tuple_size<coflux::detail::request<Operation, Args...>>
+    : coflux::detail::size_before_await<coflux::detail::request<Operation, Args...>> {};
