@@ -161,7 +161,7 @@ public:
     }
     /// Gives this end up.
     void close() noexcept { this->release(); }
-    /// True if all senders are gone; there may be values left.
+    /// True if nothing can be sent any more: all senders are gone. There may be values left.
     [[nodiscard]] bool closed() const noexcept { return !this->holds() || this->state().has_ended(); }
 
 private:
@@ -207,8 +207,10 @@ public:
     }
     /// Gives this end up; the last one closes the channel.
     void close() noexcept { this->release(); }
-    /// True if there is no receiver now.
-    [[nodiscard]] bool closed() const noexcept { return !this->holds() || this->state().receivers() == 0; }
+    /// True if nothing can be sent any more: this end was closed.
+    [[nodiscard]] bool closed() const noexcept { return !this->holds(); }
+    /// False if there is no receiver now; subscribe() makes one.
+    [[nodiscard]] bool has_receivers() const noexcept { return this->holds() && this->state().receivers() != 0; }
 };
 
 /// `auto [tx, rx] = coflux::make_broadcast<T>(capacity);` makes a channel that gives every value to every receiver, and

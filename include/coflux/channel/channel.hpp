@@ -105,7 +105,7 @@ public:
     /// receive the waiting receivers. Values that were sent, and those of permits, are still received. A second close()
     /// does nothing.
     void close() noexcept { detail::channel_base<T>::close(); }
-    /// True once close() was called.
+    /// True if nothing can be sent any more, but by permits that are out: close() was called. There may be values left.
     [[nodiscard]] bool closed() const noexcept { return this->is_closed(); }
     /// True once the channel is closed and nothing can be received any more.
     [[nodiscard]] bool drained() noexcept { return this->is_drained(); }

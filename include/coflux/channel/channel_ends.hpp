@@ -141,6 +141,8 @@ public:
 
     /// Gives this end up; the last one closes the channel and drops what is in it.
     void close() noexcept { this->release(); }
+    /// True if nothing can be sent any more, but by permits that are out; there may be values left.
+    [[nodiscard]] bool closed() const noexcept { return !this->holds() || this->state().closed(); }
     /// True if nothing can be received any more: by this end, or by any.
     [[nodiscard]] bool drained() const noexcept { return !this->holds() || this->state().drained(); }
 };

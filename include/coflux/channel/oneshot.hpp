@@ -58,10 +58,15 @@ public:
         return word_.load(memory_order_relaxed) == closed;  // relaxed: an answer that may be old at once
     }
 
-    /// Receiver: there is a value, or there never will be one.
+    /// Receiver: there is a value or was one, or there never will be one.
     [[nodiscard]] bool settled() const noexcept {
         const std::uintptr_t w = word_.load(memory_order_acquire);  // pairs with the CAS in send()
         return w >= sent && w <= closed;
+    }
+    /// Receiver.
+    [[nodiscard]] bool drained() const noexcept {
+        const std::uintptr_t w = word_.load(memory_order_relaxed);  // relaxed: as in is_closed()
+        return w == taken || w == closed;
     }
     [[nodiscard]] atomic<std::uintptr_t>& word() noexcept { return word_; }
     std::optional<T> take() noexcept {
@@ -156,7 +161,8 @@ public:
 
     /// Gives this end up: there will be no value.
     void close() noexcept { this->release(); }
-    /// True if the value was sent, or cannot be received any more.
+    /// True if nothing can be sent any more: the value was sent, this end was closed, or the receiver has closed or is
+    /// gone.
     [[nodiscard]] bool closed() const noexcept { return !this->holds() || this->state().is_closed(); }
 };
 
@@ -189,8 +195,11 @@ public:
     std::optional<T> try_receive() noexcept { return this->state().take(); }
     /// Refuses the send. A value that is there already can still be received.
     void close() noexcept { this->state().close(); }
-    /// True if there is no value and never will be one.
-    [[nodiscard]] bool closed() const noexcept { return !this->holds() || this->state().is_closed(); }
+    /// True if nothing can be sent any more: the value was sent, the sender is gone, or this end was closed. The value
+    /// may be there.
+    [[nodiscard]] bool closed() const noexcept { return !this->holds() || this->state().settled(); }
+    /// True if nothing can be received any more: the value was taken, or there never will be one.
+    [[nodiscard]] bool drained() const noexcept { return !this->holds() || this->state().drained(); }
 };
 
 namespace detail {

@@ -48,7 +48,7 @@ public:
 
     /// Gives this end up; the last one closes the channel.
     void close() noexcept { this->release(); }
-    /// True if nothing can be sent any more: the receiver has closed or is gone.
+    /// True if nothing can be sent any more: this end was closed, or the receiver has closed or is gone.
     [[nodiscard]] bool closed() const noexcept { return !this->holds() || this->state().closed(); }
 };
 

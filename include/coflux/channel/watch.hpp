@@ -116,8 +116,8 @@ public:
     }
     /// True if there is a value that this receiver has not seen.
     [[nodiscard]] bool has_changed() const noexcept { return this->state().published() != seen_; }
-    /// True if the sender is gone.
-    [[nodiscard]] bool closed() const noexcept { return this->state().has_ended(); }
+    /// True if nothing can be sent any more: the sender is gone. Its last value may not be seen yet.
+    [[nodiscard]] bool closed() const noexcept { return !this->holds() || this->state().has_ended(); }
 
     /// The latest value; it is not marked as seen.
     /// Costs: one short lock, and one at the end of the look.
@@ -175,8 +175,10 @@ public:
     }
     /// Gives this end up: the channel is closed.
     void close() noexcept { this->release(); }
-    /// True if there is no receiver now.
-    [[nodiscard]] bool closed() const noexcept { return !this->holds() || this->state().receivers() == 0; }
+    /// True if nothing can be sent any more: this end was closed.
+    [[nodiscard]] bool closed() const noexcept { return !this->holds(); }
+    /// False if there is no receiver now; subscribe() makes one.
+    [[nodiscard]] bool has_receivers() const noexcept { return this->holds() && this->state().receivers() != 0; }
 };
 
 /// `auto [tx, rx] = coflux::make_watch<T>(initial);` makes a value that one side changes and the other side looks at: a

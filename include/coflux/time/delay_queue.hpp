@@ -152,6 +152,7 @@ public:
     /// Nothing can be put in any more. The values in it still come, each at its moment; then pop() gives nothing. May
     /// be called again.
     void close() noexcept { delay_state::close(); }
+    /// True if nothing can be put in any more; there may be values left.
     [[nodiscard]] bool closed() const noexcept { return delay_state::closed(); }
     /// How many values are in it, whether their moments have come or not.
     [[nodiscard]] std::size_t size() const noexcept { return delay_state::size(); }

@@ -124,7 +124,8 @@ TEST(broadcast, gives_what_was_sent_and_then_the_end_when_the_last_sender_dies) 
 TEST(broadcast, refuses_a_send_without_receivers_and_takes_one_again_after_a_subscription) {
     auto [tx, rx] = make_broadcast<std::string>(2);
     rx.close();
-    EXPECT_TRUE(tx.closed());
+    EXPECT_FALSE(tx.has_receivers());
+    EXPECT_FALSE(tx.closed()) << "a receiver that subscribes gets what is sent";
     std::string value = "kept by its sender, which could not send it";
     EXPECT_FALSE(tx.send(std::move(value)));
     EXPECT_EQ(value.substr(0, 4), "kept");

@@ -107,6 +107,20 @@ TEST(channel_receiver, closes_the_channel_and_drops_what_is_in_it_when_the_last_
     EXPECT_EQ(value.use_count(), 1);
 }
 
+TEST(channel_receiver, is_closed_when_nothing_can_be_sent_and_drained_when_nothing_is_left) {
+    numbers ch;
+    sender tx = ch.sender();
+    auto rx = ch.receiver();
+    EXPECT_TRUE(tx.try_send(1));
+    EXPECT_FALSE(rx.closed());
+    tx.close();
+    EXPECT_TRUE(tx.closed());
+    EXPECT_TRUE(rx.closed());
+    EXPECT_FALSE(rx.drained());
+    EXPECT_EQ(rx.try_receive(), 1);
+    EXPECT_TRUE(rx.drained());
+}
+
 by_hand::task<bool> sends(coflux::environment&, sender tx, int v) {
     co_return co_await tx.send(v);
 }

@@ -35,9 +35,13 @@ TEST(oneshot, gives_the_value_that_was_sent_before) {
     stage<manual_executor> s;
     auto [tx, rx] = make_oneshot<int>();
     EXPECT_FALSE(tx.closed());
+    EXPECT_FALSE(rx.closed());
     EXPECT_TRUE(tx.send(7));
     EXPECT_TRUE(tx.closed());
+    EXPECT_TRUE(rx.closed());
+    EXPECT_FALSE(rx.drained());
     EXPECT_EQ(s.run(receives(s.env, borrowed(rx))), 7);
+    EXPECT_TRUE(rx.drained());
     EXPECT_EQ(s.run(receives(s.env, borrowed(rx))), std::nullopt) << "it was taken";
 }
 
@@ -66,6 +70,7 @@ TEST(oneshot, gives_nothing_when_the_sender_dies) {
         s.drive();
         EXPECT_EQ(t.get(), std::nullopt);
         EXPECT_TRUE(rx.closed());
+        EXPECT_TRUE(rx.drained());
     }
 }
 

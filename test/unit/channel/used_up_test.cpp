@@ -37,7 +37,9 @@ TEST(used_up_ends, are_closed_and_may_be_closed_again_and_copied) {
     EXPECT_TRUE(mpsc_tx.closed());
     EXPECT_TRUE(any_tx.closed());
     EXPECT_TRUE(all_tx.closed());
+    EXPECT_FALSE(all_tx.has_receivers());
     EXPECT_TRUE(new_tx.closed());
+    EXPECT_FALSE(new_tx.has_receivers());
     const auto mpsc_copy = mpsc_tx;
     const auto any_copy = any_tx;
     const auto all_copy = all_tx;
@@ -57,7 +59,8 @@ TEST(used_up_ends, are_closed_and_may_be_closed_again_and_copied) {
     EXPECT_FALSE(one_tx.closed());
     const auto new_taken = moved_from(new_rx);
     const auto new_copy = new_rx;
-    (void)new_copy;
+    EXPECT_TRUE(new_rx.closed());
+    EXPECT_TRUE(new_copy.closed());
     all_rx.close();
 }
 
@@ -132,8 +135,8 @@ TEST(used_up_ends, let_go_of_their_channel_when_another_end_is_assigned_to_them)
     EXPECT_TRUE(spsc_in.closed());
     EXPECT_TRUE(mpsc_in.closed());
     EXPECT_TRUE(one_in.closed());
-    EXPECT_TRUE(all_in.closed());
-    EXPECT_TRUE(new_in.closed());
+    EXPECT_FALSE(all_in.has_receivers());
+    EXPECT_FALSE(new_in.has_receivers());
 }
 
 TEST(used_up_ends_death, refuse_to_send_and_to_receive) {

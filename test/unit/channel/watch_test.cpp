@@ -134,9 +134,10 @@ TEST(watch, outlives_its_ends_in_a_look) {
 
 TEST(watch, without_receivers_keeps_the_value_for_later) {
     auto [tx, rx] = make_watch<move_only>(move_only(0));
-    EXPECT_FALSE(tx.closed());
+    EXPECT_TRUE(tx.has_receivers());
     { const auto dead = std::move(rx); }
-    EXPECT_TRUE(tx.closed());
+    EXPECT_FALSE(tx.has_receivers());
+    EXPECT_FALSE(tx.closed()) << "a receiver that subscribes sees the value";
     EXPECT_FALSE(tx.send(move_only(1)));
     auto late = tx.subscribe();
     EXPECT_FALSE(late.has_changed());

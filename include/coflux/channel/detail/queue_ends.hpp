@@ -99,7 +99,7 @@ public:
 
     /// Gives this end up; the last sender closes the channel.
     void close() noexcept { this->release(); }
-    /// True if nothing can be sent any more: the receiver has closed or is gone.
+    /// True if nothing can be sent any more: this end was closed, or the receiver has closed or is gone.
     [[nodiscard]] bool closed() const noexcept { return !this->holds() || Role::is_closed(this->state()); }
     /// How many values fit in.
     [[nodiscard]] std::size_t capacity() const noexcept { return this->state().capacity(); }
@@ -166,7 +166,7 @@ public:
     /// From now on no sender can send or reserve, and waiting senders are refused. Values that were sent or reserved
     /// before can still be received.
     void close() noexcept { this->state().close(); }
-    /// True if no sender can send any more, but by permits that are out; there may be values left.
+    /// True if nothing can be sent any more, but by permits that are out; there may be values left.
     [[nodiscard]] bool closed() const noexcept { return !this->holds() || Role::is_closed(this->state()); }
 };
 
