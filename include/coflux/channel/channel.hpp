@@ -123,7 +123,7 @@ namespace detail {
 
 /// The operations that channels with slots add.
 template <typename T>
-class bounded_channel : public basic_channel<T> {
+class slotted_channel : public basic_channel<T> {
 public:
     /// `co_await ch.reserve()`: a permit for one slot, or nothing if the channel is closed. Waits while no
     /// slot is free, in one queue with the senders.
@@ -144,7 +144,7 @@ public:
 
 protected:
     using basic_channel<T>::basic_channel;
-    ~bounded_channel() = default;
+    ~slotted_channel() = default;
 };
 
 /// Slots inside the channel. A base, so that they are there before and after the rest of it.
@@ -181,17 +181,17 @@ private:
 template <typename T>
 class channel {
     static_assert(detail::never<T>,
-                  "coflux: a channel says how many values it holds: channel<T[64]>, channel<T[]> for a rendezvous, "
-                  "or dynamic_channel<T>");
+                  "coflux: a channel says how many values it holds: bounded_channel<T, 64> or channel<T[64]>, "
+                  "rendezvous_channel<T> or channel<T[]>, dynamic_channel<T>");
 };
 
 /// A channel that holds up to N values, inside itself: `coflux::channel<int[64]> ch;`
 ///
 /// Shapes: any N from 1 on. The rest: basic_channel. Adds reserve(), try_reserve(), capacity() and size().
 template <typename T, std::size_t N>
-class channel<T[N]> final : private detail::channel_slots<T, N>, public detail::bounded_channel<T> {
+class channel<T[N]> final : private detail::channel_slots<T, N>, public detail::slotted_channel<T> {
 public:
-    channel() noexcept : detail::bounded_channel<T>(this->slots, N) {}
+    channel() noexcept : detail::slotted_channel<T>(this->slots, N) {}
 
     /// Counted ends: the death of the last one of a side closes the channel. Where they are made and die, close() need
     /// not be called.
@@ -214,17 +214,29 @@ public:
     channel_receiver<channel> receiver() noexcept { return channel_receiver<channel>(*this); }
 };
 
+/// `coflux::bounded_channel<int, 64> ch;` is channel<int[64]>: it holds up to N values.
+/// Example: examples/12_channel.cpp
+template <typename T, std::size_t N>
+    requires(N != 0)
+using bounded_channel = channel<T[N]>;
+
+/// `coflux::rendezvous_channel<int> ch;` is channel<int[]>: it holds nothing, and a send lasts until a receiver takes
+/// the value.
+/// Example: examples/12_channel.cpp
+template <typename T>
+using rendezvous_channel = channel<T[]>;
+
 /// A channel whose capacity is chosen when it is made: `coflux::dynamic_channel<int> ch(n, &memory);`
 ///
 /// Errors: what the resource throws; a capacity of 0 is a checked error.
 /// Costs: one allocation in the constructor, then none.
 /// Lifetime: the resource outlives the channel. The rest: channel<T[N]>.
 template <typename T>
-class dynamic_channel final : private detail::channel_memory<T>, public detail::bounded_channel<T> {
+class dynamic_channel final : private detail::channel_memory<T>, public detail::slotted_channel<T> {
 public:
     explicit dynamic_channel(std::size_t capacity, std::pmr::memory_resource* memory = std::pmr::get_default_resource())
         : detail::channel_memory<T>(capacity, *memory),
-          detail::bounded_channel<T>(this->slots, capacity) {}
+          detail::slotted_channel<T>(this->slots, capacity) {}
 
     /// Counted ends: the death of the last one of a side closes the channel. Where they are made and die, close() need
     /// not be called.

@@ -11,7 +11,7 @@ namespace detail {
 template <typename T, typename Node>
 class reserve_operation;
 template <typename T>
-class bounded_channel;
+class slotted_channel;
 
 struct channel_reserving {
     static constexpr const char* empty = "send() with a permit that was used or moved from";
@@ -51,7 +51,7 @@ private:
     template <typename, typename>
     friend class detail::reserve_operation;
     template <typename>
-    friend class detail::bounded_channel;
+    friend class detail::slotted_channel;
 
     explicit permit(detail::channel_base<T>& at) noexcept : end(detail::unowned(at)) {}
 };

@@ -75,6 +75,19 @@ TEST(channel, has_the_seeds_spelling) {
     }(h.env, borrowed(ch)));
 }
 
+TEST(channel, has_names_for_the_seeds_spelling) {
+    static_assert(std::is_same_v<coflux::bounded_channel<std::string, 2>, coflux::channel<std::string[2]>>);
+    static_assert(std::is_same_v<coflux::rendezvous_channel<std::string>, coflux::channel<std::string[]>>);
+    coflux::bounded_channel<int, 1> one;
+    EXPECT_TRUE(one.try_send(1));
+    EXPECT_FALSE(one.try_send(2));
+    EXPECT_EQ(one.try_receive(), 1);
+    coflux::rendezvous_channel<int> none;
+    EXPECT_FALSE(none.try_send(1));
+    const coflux::channel_receiver<coflux::bounded_channel<int, 1>> rx = one.receiver();
+    EXPECT_FALSE(rx.closed());
+}
+
 TEST(channel, that_is_full_makes_senders_wait_and_serves_them_first_come_first_served) {
     by_hand h;
     coflux::channel<int[2]> ch;

@@ -63,9 +63,9 @@ TEST(planted_faults, a_mutex_that_a_stopped_waiter_unlocks) {
 // Faults in a channel.
 
 /// A coflux::channel<int[2]> that may be derived from.
-class two_slots : coflux::detail::channel_slots<int, 2>, public coflux::detail::bounded_channel<int> {
+class two_slots : coflux::detail::channel_slots<int, 2>, public coflux::detail::slotted_channel<int> {
 public:
-    two_slots() noexcept : coflux::detail::bounded_channel<int>(slots, 2) {}
+    two_slots() noexcept : coflux::detail::slotted_channel<int>(slots, 2) {}
 };
 
 /// Its close() drops the last value.
