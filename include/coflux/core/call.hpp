@@ -72,7 +72,7 @@ public:
 
 }  // namespace detail
 
-/// An async function call: begins when it is awaited and runs inline as part of its caller, on the caller's executor.
+/// A lazy call: it begins when it is awaited, and runs inline as part of its caller, on the caller's executor.
 ///
 /// Shapes: `T` is an object type, a reference or void. Parameters may be references: the caller is suspended meanwhile.
 /// A member function and a lambda with captures may be one, too. Neither movable nor storable: it is awaited in the

@@ -109,7 +109,8 @@ private:
 
 }  // namespace detail
 
-/// A child coroutine: starts at once, owned by the scope of the environment it is given, which does not end before it.
+/// An eager child: it starts in the call that makes it, owned by the scope of the environment it is given, which does
+/// not end before it. The lazy type is `call`.
 ///
 /// Shapes: `T` is an object type, a reference or void; `Executor` is an executor of the environment, `nth<E, N>`, or by
 /// default the parent's own. Parameters are owned by the coroutine (law 10). A member function borrows its object: its

@@ -21,7 +21,9 @@ void end_of_task_handle(frame_control& c) noexcept;
 
 }  // namespace detail
 
-/// A root: a coroutine made in an environment object, started at once on its executor and owned by its handle.
+/// An eager root: it starts in the call that makes it, on its executor; the lazy type is `call`.
+///
+/// It is made in an environment object, and its handle owns it. The tasks of P3552 and of folly are lazy, as `call` is.
 ///
 /// Shapes: as fork. Move-only.
 /// Returns: get() gives the value and join() nothing; both block the calling thread until the task and everything below
