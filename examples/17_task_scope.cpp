@@ -54,7 +54,7 @@ coflux::task<void, pool> root(coflux::environment&) {
         co_await crawl(scope, "ba", coflux::borrowed(found));
     };
     try {
-        co_await coflux::with_scope(here, coflux::scope_policy::collect_all, both);
+        co_await coflux::with_scope(here, coflux::collect_all, both);
     } catch (const std::runtime_error& e) {
         std::printf("  but: %s\n", e.what());
     }

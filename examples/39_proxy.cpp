@@ -27,8 +27,7 @@ coflux::call<coflux::serve_report> passes_on(coflux::environment&, coflux::tcp_l
         auto server = co_await coflux::timeout(coflux::tcp_stream::connect(to), 5s);
         if (!server) co_return;
         // An error of one direction stops the other, and both connections are closed.
-        co_await coflux::when_all<coflux::scope_policy::stop_on_error>(pumps(self, client, *server),
-                                                                       pumps(self, *server, client));
+        co_await coflux::when_all(coflux::stop_on_error, pumps(self, client, *server), pumps(self, *server, client));
     };
     co_return co_await coflux::serve(here, at, handler, {.drain = 1s});
 }

@@ -25,12 +25,12 @@ coflux::task<void, pool> watched(coflux::environment&) {
 
     stream::job_control control;
     // It writes to stderr: one line that changes on a terminal, one each ten seconds elsewhere.
-    co_await coflux::when_all<coflux::scope_policy::stop_on_error>(
-        stream::run(here, stream::from(source) | stream::map(checked) | stream::to(stream::for_each([&](int amount) {
-                              sum += amount;
-                          })),
-                    stream::job{.on_error = stream::skip_record(), .control = &control}),
-        stream::show_progress(here, control, {.name = "amounts"}));
+    co_await coflux::when_all(coflux::stop_on_error,
+                              stream::run(here,
+                                          stream::from(source) | stream::map(checked) |
+                                              stream::to(stream::for_each([&](int amount) { sum += amount; })),
+                                          stream::job{.on_error = stream::skip_record(), .control = &control}),
+                              stream::show_progress(here, control, {.name = "amounts"}));
 
     // From any thread, also while the job runs.
     const stream::job_snapshot now = control.snapshot();

@@ -86,7 +86,7 @@
 #include <coflux/memory/arena.hpp>
 #include <coflux/memory/counting_resource.hpp>
 #include <coflux/memory/frame_pool.hpp>
-#include <coflux/scope/scope_policy.hpp>
+#include <coflux/scope/error_policy.hpp>
 #include <coflux/scope/shielded.hpp>
 #include <coflux/scope/task_scope.hpp>
 #include <coflux/scope/with_scope.hpp>

@@ -44,10 +44,9 @@ call<process_output> output_of(environment&, command_line command, output_option
     std::string output;
     std::string error;
     // Each of them may wait for another: the program for room in a pipe, and the end of one for the program.
-    co_await when_all<scope_policy::stop_on_error>(
-        feed(here, p.standard_input(), options.input),
-        collect(here, p.standard_output(), output, options.output_limit, its_output),
-        collect(here, p.standard_error(), error, options.error_limit, its_error));
+    co_await when_all(stop_on_error, feed(here, p.standard_input(), options.input),
+                      collect(here, p.standard_output(), output, options.output_limit, its_output),
+                      collect(here, p.standard_error(), error, options.error_limit, its_error));
     const exit_status status = co_await p.wait();
     co_return process_output{status, std::move(output), std::move(error)};
 }

@@ -5,7 +5,7 @@
 
 namespace coflux::detail {
 
-scope_of_block::scope_of_block(environment& here, scope_policy policy) noexcept : scope_(here, policy) {
+scope_of_block::scope_of_block(environment& here, error_policy policy) noexcept : scope_(here, policy) {
     scope_.mark_as_lender();
 }
 

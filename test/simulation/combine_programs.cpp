@@ -218,7 +218,7 @@ coflux::fork<void, sim_executor> spawns(coflux::task_scope& scope, borrowed<tria
 job joins_a_scope(coflux::environment&, borrowed<trial> t, borrowed<children> x) {
     auto&& here = co_await coflux::context();
     const bool strict = t->random.one_in(2);
-    coflux::task_scope scope(here, strict ? coflux::scope_policy::stop_on_error : coflux::scope_policy::collect_all);
+    coflux::task_scope scope(here, strict ? coflux::error_policy::stop_on_error : coflux::error_policy::collect_all);
     scope.spawn(spawns, t, x, 2);
     if (t->random.one_in(2)) co_await coflux::yield();
     scope.spawn(spawns, t, x, 1);
@@ -249,7 +249,7 @@ coflux::fork<void, sim_executor> looks(coflux::environment&, borrowed<trial> t, 
 
 coflux::call<int> runs_a_block(coflux::environment& here, borrowed<trial> t, borrowed<children> x, int depth) {
     outside local;
-    const auto policy = t->random.one_in(2) ? coflux::scope_policy::stop_on_error : coflux::scope_policy::collect_all;
+    const auto policy = t->random.one_in(2) ? coflux::error_policy::stop_on_error : coflux::error_policy::collect_all;
     auto block = [&](coflux::task_scope& scope) -> coflux::call<int> {
         const presence user(local.users);
         scope.spawn(looks, t, x, coflux::borrowed(local), x->fates[0]);

@@ -197,7 +197,7 @@ coflux::call<void> scope(coflux::environment&, const node& n, trial& t, witness&
         auto&& me = co_await coflux::context();
         (void)co_await run(me, n.children.back(), t);
     };
-    const auto policy = n.what == part::scope ? coflux::scope_policy::stop_on_error : coflux::scope_policy::collect_all;
+    const auto policy = n.what == part::scope ? coflux::error_policy::stop_on_error : coflux::error_policy::collect_all;
     co_await coflux::with_scope(here, policy, block);
 }
 

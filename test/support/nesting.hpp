@@ -73,7 +73,7 @@ private:
     }
     static fork in_when_all_that_stops(coflux::environment&, const nesting* of, int levels) {
         auto&& here = co_await coflux::context();
-        (void)co_await coflux::when_all<coflux::scope_policy::stop_on_error>(below(here, of, levels), stays(here, of));
+        (void)co_await coflux::when_all(coflux::stop_on_error, below(here, of, levels), stays(here, of));
         co_return 1;
     }
     static fork in_when_all_outcomes(coflux::environment&, const nesting* of, int levels) {

@@ -17,6 +17,7 @@
 #include <coflux/core/detail/wait/request.hpp>
 #include <coflux/core/fork.hpp>
 #include <coflux/core/this_coroutine.hpp>
+#include <coflux/scope/error_policy.hpp>
 
 namespace coflux {
 namespace detail {
@@ -97,9 +98,10 @@ fork<void> of_element(environment&, borrowed<F> f, Kept element) {
 }
 
 template <typename Range, typename F>
-call<void> for_each_in_window(environment&, std::remove_reference_t<Range>& range, std::size_t size, F& f) {
+call<void> for_each_in_window(environment&, std::remove_reference_t<Range>& range, std::size_t size, F& f,
+                              error_policy policy) {
     auto&& here = co_await context();
-    concurrency_window running(static_cast<promise_base&>(here), size);
+    concurrency_window running(static_cast<promise_base&>(here), size, policy);
     std::exception_ptr error;
     bool cut = false;
     [[maybe_unused]] std::size_t position = 0;
@@ -171,22 +173,23 @@ template <typename Range, typename F>
 struct for_each_operation {
     using single_use = void;
 
-    static for_each_awaiter bind(promise_base& p, auto& range, std::size_t window, auto& f) {
-        return for_each_awaiter([&] { return loop(p, range, window, f); });
+    static for_each_awaiter bind(promise_base& p, auto& range, std::size_t window, auto& f, error_policy policy) {
+        return for_each_awaiter([&] { return loop(p, range, window, f, policy); });
     }
     struct on_outcome {
-        static for_each_outcome_awaiter bind(promise_base& p, auto& range, std::size_t window, auto& f) {
-            return for_each_outcome_awaiter(p, [&] { return loop(p, range, window, f); });
+        static for_each_outcome_awaiter bind(promise_base& p, auto& range, std::size_t window, auto& f,
+                                             error_policy policy) {
+            return for_each_outcome_awaiter(p, [&] { return loop(p, range, window, f, policy); });
         }
     };
-    static call<void> loop(promise_base& p, auto& range, std::size_t window, auto& f) {
+    static call<void> loop(promise_base& p, auto& range, std::size_t window, auto& f, error_policy policy) {
         if (window == 0)
             throw std::invalid_argument("coflux: for_each_concurrent: with a window of 0 it would never begin");
-        return for_each_in_window<Range, std::remove_reference_t<F>>(p.open_scope(), range, window, f);
+        return for_each_in_window<Range, std::remove_reference_t<F>>(p.open_scope(), range, window, f, policy);
     }
 };
 template <typename Range, typename F>
-using for_each_request = request<for_each_operation<Range, F>, Range&&, std::size_t, F&&>;
+using for_each_request = request<for_each_operation<Range, F>, Range&&, std::size_t, F&&, error_policy>;
 
 }  // namespace detail
 
@@ -202,11 +205,12 @@ using for_each_request = request<for_each_operation<Range, F>, Range&&, std::siz
 /// Returns: nothing; results are dropped.
 /// Resumes: the awaiting coroutine, after the last child ended.
 /// Errors: the first error, of a child, of `f` or of the range, ends the loop and stops the children that run; they are
-/// joined, and the error is thrown, with those of the other children in other_errors(). A window of 0:
-/// std::invalid_argument.
+/// joined, and the error is thrown, with those of the other children in other_errors(). With
+/// `for_each_concurrent(collect_all, urls, 16, fetch)` (error_policy) a child that fails, or is stopped, does not end
+/// the loop, and the others run to their ends; each error is kept until then. A window of 0: std::invalid_argument.
 /// Stops: a stop point at each element and while the window is full: no more children are begun, the running ones are
-/// stopped and joined. A child that was stopped ends the loop in this way, too. An element that was taken from the
-/// range and not begun is lost.
+/// stopped and joined. A child that was stopped ends the loop in this way, too, unless all are collected. An element
+/// that was taken from the range and not begun is lost.
 /// Threads: the range is read by the awaiting coroutine alone.
 /// Costs: a frame for the loop, one (a call: two) for each element, and a slot of 80 bytes for each child of the
 /// largest number that ever ran at once. Memory is bounded by the window, not by the range.
@@ -214,8 +218,16 @@ template <std::ranges::input_range Range, typename F>
     requires(std::is_invocable_v<F&, environment&, detail::element_of<Range>> ||
              std::is_invocable_v<F&, detail::element_of<Range>>)
 [[nodiscard("for_each_concurrent does nothing until it is awaited: co_await it")]]
+detail::for_each_request<Range, F> for_each_concurrent(error_policy policy, Range&& range, std::size_t window,
+                                                       F&& f) noexcept {
+    return detail::for_each_request<Range, F>(std::forward<Range>(range), window, std::forward<F>(f), policy);
+}
+template <std::ranges::input_range Range, typename F>
+    requires(std::is_invocable_v<F&, environment&, detail::element_of<Range>> ||
+             std::is_invocable_v<F&, detail::element_of<Range>>)
+[[nodiscard("for_each_concurrent does nothing until it is awaited: co_await it")]]
 detail::for_each_request<Range, F> for_each_concurrent(Range&& range, std::size_t window, F&& f) noexcept {
-    return detail::for_each_request<Range, F>(std::forward<Range>(range), window, std::forward<F>(f));
+    return for_each_concurrent(stop_on_error, std::forward<Range>(range), window, std::forward<F>(f));
 }
 
 }  // namespace coflux

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <functional>
 #include <memory_resource>
@@ -13,7 +14,7 @@
 
 #include <coflux/combine/detail/all_of.hpp>
 #include <coflux/combine/detail/some_of.hpp>
-#include <coflux/scope/scope_policy.hpp>
+#include <coflux/scope/error_policy.hpp>
 
 namespace coflux {
 namespace detail {
@@ -74,10 +75,17 @@ struct values_or_first_error {
     }
 };
 
-template <scope_policy Policy, typename... As>
-inline constexpr bool stops_siblings = Policy == scope_policy::stop_on_error && sizeof...(As) != 0;
+template <error_policy Policy, typename... As>
+inline constexpr bool stops_siblings = Policy == error_policy::stop_on_error && sizeof...(As) != 0;
 
-template <scope_policy Policy, typename... As>
+template <typename... As>
+inline constexpr bool begins_with_policy = false;
+template <error_policy Policy, typename... As>
+inline constexpr bool begins_with_policy<fixed_policy<Policy>, As...> = true;
+template <typename... As>
+inline constexpr bool begins_with_policy<error_policy, As...> = true;
+
+template <error_policy Policy, typename... As>
 using all_of_request = std::conditional_t<stops_siblings<Policy, As...>, some_request<values_or_first_error<>, As...>,
                                           all_request<values_of_all, As...>>;
 
@@ -90,19 +98,34 @@ using all_of_request = std::conditional_t<stops_siblings<Policy, As...>, some_re
 /// Returns: a tuple of the values in the order of the arguments, std::monostate for void.
 /// Resumes: the awaiting coroutine, once, after the last child ended.
 /// Errors: after all have ended, the first error in the order of the arguments; the rest in other_errors(). An error
-/// does not stop the other children: that is the default policy, scope_policy::collect_all. With
-/// `when_all<scope_policy::stop_on_error>(…)` the first child that fails, or is stopped, has the other children
-/// stopped; once all have ended, its error is thrown, with the rest in other_errors().
+/// does not stop the other children: that is the default of the error_policy here, collect_all. With
+/// `when_all(stop_on_error, std::move(a), std::move(b))` the first child that fails, or is stopped, has the other
+/// children stopped; once all have ended, its error is thrown, with the rest in other_errors().
 /// Stops: a stop point before it waits; then the results are lost. One that comes while it waits stops all children,
 /// wherever they were made, and does not cut the wait short. If all have given values nevertheless, these count. A
 /// stopped child stops the awaiting coroutine once all have ended.
 /// Costs: no allocation for forks and tasks; one frame for each other awaitable. As many joins as single awaits, no
 /// counter; with stop_on_error those of when_any.
-template <scope_policy Policy = scope_policy::collect_all, typename... As>
+template <typename... As>
+    requires(!detail::begins_with_policy<std::remove_cvref_t<As>...> &&
+             (sizeof...(As) != 1 || !(... && std::ranges::input_range<As>)))
+[[nodiscard("when_all does nothing until it is awaited: co_await it")]]
+detail::all_of_request<error_policy::collect_all, As...> when_all(As&&... awaited) noexcept {
+    return detail::all_of_request<error_policy::collect_all, As...>(std::forward<As>(awaited)...);
+}
+template <error_policy Policy, typename... As>
     requires(sizeof...(As) != 1 || !(... && std::ranges::input_range<As>))
 [[nodiscard("when_all does nothing until it is awaited: co_await it")]]
-detail::all_of_request<Policy, As...> when_all(As&&... awaited) noexcept {
+detail::all_of_request<Policy, As...> when_all(detail::fixed_policy<Policy>, As&&... awaited) noexcept {
     return detail::all_of_request<Policy, As...>(std::forward<As>(awaited)...);
+}
+
+// Not for one that is known when it runs.
+template <std::same_as<error_policy> Policy, typename... As>
+detail::all_of_request<error_policy::collect_all, As...> when_all(Policy, As&&... awaited) noexcept {
+    static_assert(detail::never<Policy>,
+                  "coflux: when_all is compiled for one policy: write when_all(coflux::stop_on_error, …)");
+    return detail::all_of_request<error_policy::collect_all, As...>(std::forward<As>(awaited)...);
 }
 
 /// when_all() of a range, which is consumed: `auto values = co_await coflux::when_all(std::move(forks));`
@@ -114,14 +137,19 @@ detail::all_of_request<Policy, As...> when_all(As&&... awaited) noexcept {
 /// std::reference_wrapper for a reference, as views give them.
 /// Costs: with stop_on_error those of when_n. Else for a std::array no allocation, and little more than awaits by hand
 /// from the youngest on; for another range the vector, and a vector of handles if it cannot be used in place.
-template <scope_policy Policy = scope_policy::collect_all, std::ranges::input_range Range>
+template <std::ranges::input_range Range>
 [[nodiscard("when_all does nothing until it is awaited: co_await it")]]
-auto when_all(Range&& range) noexcept {
-    if constexpr (Policy == scope_policy::stop_on_error) {
+detail::all_range_request<detail::values_of_all, Range> when_all(Range&& range) noexcept {
+    return detail::all_range_request<detail::values_of_all, Range>(std::forward<Range>(range));
+}
+template <error_policy Policy, std::ranges::input_range Range>
+[[nodiscard("when_all does nothing until it is awaited: co_await it")]]
+auto when_all(detail::fixed_policy<Policy>, Range&& range) noexcept {
+    if constexpr (Policy == error_policy::stop_on_error) {
         using results = detail::values_or_first_error<detail::array_size<Range>>;
         return detail::some_range_request<results, Range>(detail::as_chosen, std::forward<Range>(range));
     } else {
-        return detail::all_range_request<detail::values_of_all, Range>(std::forward<Range>(range));
+        return when_all(std::forward<Range>(range));
     }
 }
 

@@ -142,7 +142,7 @@ call<connection_of<Connect>> run_race(environment&, connection_race<Connect>& ra
     std::exception_ptr error;
     try {
         // An attempt that fails before it is awaited stops no other one.
-        co_return co_await with_scope(here, scope_policy::collect_all, block);
+        co_return co_await with_scope(here, collect_all, block);
     } catch (...) {
         error = std::current_exception();
     }

@@ -122,7 +122,7 @@ concept copied =
 /// descriptors left than it has open, as it takes two, and not with a smaller buffer than the default.
 ///
 /// Shapes: `from` is a byte_source, `to` a byte_sink or, as a tls_stream, a whole_sink. Two of them, the other way
-/// round, make a proxy: in a `when_all<scope_policy::stop_on_error>`, as the error of one does not end the other.
+/// round, make a proxy: in a `when_all(stop_on_error, …)`, as the error of one does not end the other.
 /// From a file to its own end it does not end, because the file grows.
 /// Returns: how many bytes. The end of the stream is not passed on: call `to.shutdown_send()`; nor is a buffered_writer
 /// flushed.

@@ -8,7 +8,7 @@
 #include <coflux/core/detail/handle/wrapper.hpp>
 #include <coflux/core/environment_object.hpp>
 #include <coflux/core/outer.hpp>
-#include <coflux/scope/scope_policy.hpp>
+#include <coflux/scope/error_policy.hpp>
 
 namespace coflux {
 
@@ -24,7 +24,7 @@ class scope_of_block;
 /// Returns: `co_await join()` returns once no child is left: nothing runs after it. Then the scope may be used again,
 /// unless a limit of a join() has stopped it: it stays stopped (stop_requested()), as after request_stop(). The limit
 /// has told of that. A later join() returns; as_outcome(join()) is `stopped` where children made since were cut off.
-/// Errors: join() throws the first unobserved error; the rest are in other_errors(). With stop_on_error (the default)
+/// Errors: join() throws the first unobserved error; the rest are in other_errors(). With stop_on_error (the default error_policy)
 /// the first child that fails while its handle is not being awaited stops the other children, also when it is awaited
 /// later. A scope that dies with live children is a checked error that names them; so leave it by join(), not by an
 /// exception.
@@ -39,9 +39,9 @@ class scope_of_block;
 /// Lifetime: not movable; outlives its children.
 class task_scope final : public environment_object {
 public:
-    explicit task_scope(environment& here, scope_policy policy = scope_policy::stop_on_error) noexcept
+    explicit task_scope(environment& here, error_policy policy = error_policy::stop_on_error) noexcept
         : environment_object(&here) {
-        stops_on_error_ = policy == scope_policy::stop_on_error;
+        stops_on_error_ = policy == error_policy::stop_on_error;
     }
     ~task_scope() { close(); }
 

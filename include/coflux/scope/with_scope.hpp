@@ -17,7 +17,7 @@ namespace detail {
 /// The scope that a block is given, and what the end of the block does to it.
 class scope_of_block {
 public:
-    scope_of_block(environment& here, scope_policy policy) noexcept;
+    scope_of_block(environment& here, error_policy policy) noexcept;
 
     [[nodiscard]] task_scope& scope() noexcept { return scope_; }
 
@@ -61,7 +61,7 @@ template <typename Block>
 using block_result = typename called<std::invoke_result_t<std::remove_reference_t<Block>&, task_scope&>>::type;
 
 template <typename T, typename Block>
-call<T> run_block(environment&, Block& block, scope_policy policy) {
+call<T> run_block(environment&, Block& block, error_policy policy) {
     auto&& self = co_await context();
     scope_of_block around(self, policy);
     std::optional<outcome<T>> ended;
@@ -100,7 +100,7 @@ call<T> run_block(environment&, Block& block, scope_policy policy) {
 /// Returns: what the block returns, once the children have ended; it does not stop them.
 /// Resumes: as a call does.
 /// Errors: an error of the block, or of a child that is not awaited when it fails, stops the block and the children;
-/// they are joined, then the first error is thrown, with the rest in other_errors(). With scope_policy::collect_all
+/// they are joined, then the first error is thrown, with the rest in other_errors(). With collect_all (error_policy)
 /// only an error of the block stops them. std::bad_alloc where a frame cannot be had.
 /// Stops: the await is a stop point before the block begins. Later a stop reaches the block and the children, which are
 /// joined; then the awaiting coroutine is stopped, unless the block has given its value nevertheless, and the stop cut
@@ -112,7 +112,7 @@ call<T> run_block(environment&, Block& block, scope_policy policy) {
 /// Lifetime: awaited in the expression that makes it; the block lives as long.
 template <typename Block>
 [[nodiscard("a block that is not awaited never begins: co_await it")]] auto
-with_scope(environment& here, scope_policy policy, Block&& block) {
+with_scope(environment& here, error_policy policy, Block&& block) {
     detail::check_block<Block>();
     return detail::run_block<detail::block_result<Block>>(here, block, policy);
 }
@@ -120,7 +120,7 @@ template <typename Block>
 [[nodiscard("a block that is not awaited never begins: co_await it")]] auto with_scope(environment& here,
                                                                                        Block&& block) {
     detail::check_block<Block>();
-    return detail::run_block<detail::block_result<Block>>(here, block, scope_policy::stop_on_error);
+    return detail::run_block<detail::block_result<Block>>(here, block, error_policy::stop_on_error);
 }
 
 }  // namespace coflux

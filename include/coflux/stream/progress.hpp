@@ -71,7 +71,7 @@ namespace detail {
 }  // namespace detail
 
 /// Shows how a job gets on until its run ends, however that is:
-/// `co_await when_all<scope_policy::stop_on_error>(run(here, flow, job), show_progress(here, control))`.
+/// `co_await when_all(stop_on_error, run(here, flow, job), show_progress(here, control))`.
 ///
 /// Shapes: `control` is that of the run beside it, or of one to come. A run that does not begin does not end either:
 /// the policy ends the wait for it.

@@ -8,10 +8,11 @@
 
 namespace coflux::detail {
 
-concurrency_window::concurrency_window(promise_base& loop, std::size_t size)
+concurrency_window::concurrency_window(promise_base& loop, std::size_t size, error_policy policy)
     : loop_(loop),
       memory_(*loop.memory_resource()),
-      size_(size) {
+      size_(size),
+      policy_(policy) {
     // Makes the record of waits, so that no later wait can fail: once a child runs there is no way back.
     ends_awaiter first(*this);
     first.begin();
@@ -26,7 +27,8 @@ concurrency_window::~concurrency_window() {
 }
 
 bool concurrency_window::must_end() noexcept {
-    return ends_.load(memory_order_relaxed) != 0 || stop_requested_ || loop_.is_stop_requested();
+    const bool decided = policy_ == error_policy::stop_on_error && ends_.load(memory_order_relaxed) != 0;
+    return decided || stop_requested_ || loop_.is_stop_requested();
 }
 
 void concurrency_window::reserve() {

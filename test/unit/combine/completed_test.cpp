@@ -256,7 +256,7 @@ TEST(completed, loses_no_error_of_a_child_that_it_leaves) {
     stage<hand> s;
     s.run([](coflux::environment&) -> root {
         auto&& here = co_await coflux::context();
-        coflux::task_scope scope(here, coflux::scope_policy::collect_all);
+        coflux::task_scope scope(here, coflux::collect_all);
         co_await takes_one(here, range_of(gives_after(scope, 1, 1), fails_when_stopped(scope, "late")));
         EXPECT_THROW(co_await scope.join(), std::runtime_error);
     }(s.env));

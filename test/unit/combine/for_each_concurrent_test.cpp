@@ -363,12 +363,62 @@ TEST(for_each_concurrent, takes_a_stopped_child_for_a_stop) {
     EXPECT_EQ(j.lines(), lines(2, "child dies"));
 }
 
+TEST(for_each_concurrent, that_collects_runs_every_element_and_then_throws_the_first_error) {
+    stage<hand> s;
+    s.run([](coflux::environment&) -> root {
+        int ended = 0;
+        try {
+            co_await coflux::for_each_concurrent(coflux::collect_all, std::views::iota(0, 20), 3,
+                                                 [&ended](auto&&, int i) -> coflux::call<void> {
+                                                     for (int n = i % 4; n >= 0; --n) co_await coflux::yield();
+                                                     if (i % 5 == 1) throw std::runtime_error(std::to_string(i));
+                                                     ++ended;
+                                                 });
+            ADD_FAILURE() << "no error";
+        } catch (const std::runtime_error& e) {
+            EXPECT_STREQ(e.what(), "1");
+            EXPECT_EQ(coflux::other_errors().size(), 3U);
+        }
+        EXPECT_EQ(ended, 16);
+    }(s.env));
+}
+
+TEST(for_each_concurrent, that_collects_runs_on_after_a_stopped_child_and_then_stops) {
+    stage<hand> s;
+    s.run([](coflux::environment&) -> root {
+        int ended = 0;
+        const auto o = co_await coflux::as_outcome(coflux::for_each_concurrent(
+            coflux::collect_all, std::views::iota(0, 10), 3, [&ended](auto&&, int i) -> coflux::call<void> {
+                co_await coflux::yield();
+                if (i == 1) co_await coflux::this_coroutine::stop();
+                ++ended;
+            }));
+        EXPECT_TRUE(o.is_stopped());
+        EXPECT_EQ(ended, 9);
+    }(s.env));
+}
+
+TEST(for_each_concurrent, that_collects_is_stopped_as_any_other) {
+    stage<hand> s;
+    journal j;
+    s.run([](coflux::environment&, journal* log) -> root {
+        auto&& here = co_await coflux::context();
+        const auto o = co_await coflux::as_outcome(coflux::for_each_concurrent(
+            coflux::collect_all, std::views::iota(0, 100), 3, [&here, log](auto&& env, int i) {
+                if (i == 2) here.request_stop();
+                return runs_until_stopped(env, log, "child");
+            }));
+        EXPECT_TRUE(o.is_stopped());
+    }(s.env, &j));
+    EXPECT_EQ(j.lines(), lines(3, "child dies"));
+}
+
 TEST(for_each_concurrent, stops_and_joins_children_that_its_function_makes_elsewhere) {
     stage<hand> s;
     journal j;
     s.run([](coflux::environment&, journal* log) -> root {
         auto&& here = co_await coflux::context();
-        coflux::task_scope elsewhere(here, coflux::scope_policy::collect_all);
+        coflux::task_scope elsewhere(here, coflux::collect_all);
         auto f = [](coflux::environment&, coflux::task_scope* other, journal* l) -> coflux::fork<void, hand> {
             co_await coflux::for_each_concurrent(
                 std::views::iota(0), 2, [other, l](auto&&, int) { return runs_until_stopped(*other, l, "elsewhere"); });

@@ -194,14 +194,13 @@ TEST(when_all_array, with_stop_on_error_gives_an_array_too) {
     on_pools([](coflux::environment& env) {
         return [](coflux::environment&) -> coflux::task<void, pool> {
             auto&& here = co_await coflux::context();
-            constexpr auto stop_on_error = coflux::scope_policy::stop_on_error;
             std::array given{number(here, 1), suspends(here, 2)};
-            auto values = co_await coflux::when_all<stop_on_error>(std::move(given));
+            auto values = co_await coflux::when_all(coflux::stop_on_error, std::move(given));
             static_assert(std::is_same_v<decltype(values), std::array<int, 2>>);
             EXPECT_EQ(values, (std::array{1, 2}));
             std::array forks{waits(here), fails(here, "why"), waits(here)};
             try {
-                (void)co_await coflux::when_all<stop_on_error>(std::move(forks));
+                (void)co_await coflux::when_all(coflux::stop_on_error, std::move(forks));
                 ADD_FAILURE() << "no error";
             } catch (const std::runtime_error& e) {
                 EXPECT_STREQ(e.what(), "why");

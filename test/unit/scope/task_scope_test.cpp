@@ -116,7 +116,7 @@ TEST(task_scope, that_collects_lets_the_others_run_and_has_all_errors) {
     journal j;
     s.run([](coflux::environment&, journal* log) -> root {
         auto&& here = co_await coflux::context();
-        coflux::task_scope scope(here, coflux::scope_policy::collect_all);
+        coflux::task_scope scope(here, coflux::collect_all);
         scope.spawn(fails_after, 2, "second");
         scope.spawn(writes, 5, log, "ran to its end");
         scope.spawn(fails_after, 0, "first");

@@ -206,9 +206,8 @@ TEST(with_scope, that_collects_is_stopped_by_no_child_but_by_its_block) {
     journal j;
     s.run([](coflux::environment&, journal* log) -> root {
         auto&& here = co_await coflux::context();
-        using coflux::scope_policy;
         try {
-            co_await coflux::with_scope(here, scope_policy::collect_all,
+            co_await coflux::with_scope(here, coflux::collect_all,
                                         [&](coflux::task_scope& scope) -> coflux::call<void> {
                                             scope.spawn(fails_after, 0, "child");
                                             co_await ends_after(scope, 3);
@@ -219,7 +218,7 @@ TEST(with_scope, that_collects_is_stopped_by_no_child_but_by_its_block) {
             EXPECT_STREQ(e.what(), "child");
         }
         try {
-            co_await coflux::with_scope(here, scope_policy::collect_all,
+            co_await coflux::with_scope(here, coflux::collect_all,
                                         [&](coflux::task_scope& scope) -> coflux::call<void> {
                                             scope.spawn(runs_until_stopped, log, "child");
                                             co_await coflux::yield();

@@ -71,8 +71,8 @@ coflux::task<void, E> ends_tls(coflux::environment&) {
     auto&& here = co_await coflux::context();
     auto [outside, inside, server] = co_await connected(here);
     const std::string bytes = numbered(5'000'000, 7);
-    const auto [written, got, there, back, ended] = co_await coflux::when_all<coflux::scope_policy::stop_on_error>(
-        writes_and_ends(here, &outside.near, &bytes), reads_all(here, &outside.near),
+    const auto [written, got, there, back, ended] = co_await coflux::when_all(
+        coflux::stop_on_error, writes_and_ends(here, &outside.near, &bytes), reads_all(here, &outside.near),
         passes_on(here, &outside.far, &inside), passes_back(here, &inside, &outside.far), sends_back(here, &server));
     EXPECT_TRUE(got == bytes);
     EXPECT_EQ(there, bytes.size());

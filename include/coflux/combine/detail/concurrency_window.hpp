@@ -13,6 +13,7 @@
 #include <coflux/core/detail/promise/promise_base.hpp>
 #include <coflux/core/detail/wait/request.hpp>
 #include <coflux/core/detail/wait/wait_operation.hpp>
+#include <coflux/scope/error_policy.hpp>
 
 namespace coflux::detail {
 
@@ -39,7 +40,7 @@ class concurrency_window {
 
 public:
     /// Errors: std::bad_alloc.
-    concurrency_window(promise_base& loop, std::size_t size);
+    concurrency_window(promise_base& loop, std::size_t size, error_policy policy);
     concurrency_window(const concurrency_window&) = delete;
     concurrency_window& operator=(const concurrency_window&) = delete;
     /// Pre: no child runs.
@@ -47,7 +48,8 @@ public:
 
     [[nodiscard]] bool is_full() const noexcept { return running_ == size_; }
     [[nodiscard]] bool is_empty() const noexcept { return running_ == 0; }
-    /// True if no more children are to be begun: one did not end with a value, or a stop of the loop was requested.
+    /// True if no more children are to be begun: one did not end with a value, unless all are collected, or a stop of
+    /// the loop was requested.
     [[nodiscard]] bool must_end() noexcept;
     // Once no child runs:
     [[nodiscard]] bool has_failed() const noexcept { return (ends_.load(memory_order_relaxed) & failed) != 0; }
@@ -74,6 +76,7 @@ private:
     promise_base& loop_;
     std::pmr::memory_resource& memory_;
     const std::size_t size_;
+    const error_policy policy_;
     std::size_t running_ = 0;                        // added and not collected
     intrusive_stack<window_slot, all_links> slots_;  // all
     intrusive_stack<window_slot, linked_links> free_;

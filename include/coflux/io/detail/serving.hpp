@@ -254,7 +254,7 @@ template <typename Serving>
 call<serve_report> tends(environment&, environment_object& accepting, Serving& of) {
     auto&& here = co_await context();
     auto handlers = make_environment(here);
-    task_scope attendants(here, scope_policy::collect_all);
+    task_scope attendants(here, collect_all);
     of.handlers = &handlers;
     of.attendants = &attendants;
 
