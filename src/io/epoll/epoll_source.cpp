@@ -2,6 +2,7 @@
 #include "epoll_source.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <system_error>
 
@@ -64,14 +65,9 @@ epoll_source::epoll_source() : events_(std::make_unique<event_buffer>()) {
 epoll_source::~epoll_source() {
     close(waker_);
     close(epoll_);
-    for (atomic<chunk*>& c : chunks_) delete c.load(memory_order_relaxed);  // no other thread is left
 }
 
 // --- slots -----------------------------------------------------------------------------------------------------------
-
-epoll_source::slot& epoll_source::at_number(std::uint32_t number) noexcept {
-    return (*chunks_[number / slots_in_chunk].load(memory_order_acquire))[number % slots_in_chunk];  // with attach()
-}
 
 /// One for each direction of each slot, so that arm_for_next_look() does not allocate.
 void epoll_source::make_room_for_late(std::size_t most) {
@@ -87,32 +83,14 @@ void epoll_source::make_room_for_late(std::size_t most) {
 
 io_slot epoll_source::attach(int number) {
     io_slot at;
-    {
-        const lock_guard<mutex> held(lock_);
-        if (!free_.empty()) {
-            at.number = free_.back();
-            free_.pop_back();
-        } else {
-            const std::size_t in_chunk = slots_ / slots_in_chunk;
-            COFLUX_VERIFY(in_chunk < most_chunks, "%zu descriptors wait on one thread", most_chunks * slots_in_chunk);
-            // So that detach() finds room.
-            if (free_.capacity() <= slots_) free_.reserve(std::max<std::size_t>(16, 2 * std::size_t{slots_}));
-            if (chunks_[in_chunk].load(memory_order_relaxed) == nullptr)
-                chunks_[in_chunk].store(new chunk, memory_order_release);  // pairs with at_number()
-            at.number = slots_++;
-        }
-    }
-    const auto give_back = [&] {
-        const lock_guard<mutex> held(lock_);
-        free_.push_back(at.number);
-    };
+    at.number = slots_.take();
     try {
         make_room_for_late(2 * (std::size_t{at.number} + 1));
     } catch (...) {
-        give_back();
+        slots_.give_back(at.number);
         throw;
     }
-    slot& s = at_number(at.number);
+    slot& s = slots_[at.number];
     {
         const adaptive_guard held(s.lock);
         at.generation = s.generation;
@@ -123,7 +101,7 @@ io_slot epoll_source::attach(int number) {
     both.data.u64 = name_of(at);
     if (epoll_ctl(epoll_, EPOLL_CTL_ADD, number, &both) != 0) {
         const int error = errno;
-        give_back();
+        slots_.give_back(at.number);
         throw std::system_error(error, std::system_category(), "coflux: a descriptor cannot be waited for");
     }
     return at;
@@ -134,13 +112,12 @@ void epoll_source::detach(io_slot at, int number) noexcept {
     if (!process_.is_here()) return;
     epoll_event ignored{};
     (void)epoll_ctl(epoll_, EPOLL_CTL_DEL, number, &ignored);
-    slot& s = at_number(at.number);
+    slot& s = slots_[at.number];
     {
         const adaptive_guard held(s.lock);
         ++s.generation;
     }
-    const lock_guard<mutex> held(lock_);
-    free_.push_back(at.number);
+    slots_.give_back(at.number);
 }
 
 // --- operations ------------------------------------------------------------------------------------------------------
@@ -179,7 +156,7 @@ void epoll_source::check_process() const noexcept {
 
 io_source::armed epoll_source::arm(io_operation& op, io_slot at) noexcept {
     check_process();
-    slot& s = at_number(at.number);
+    slot& s = slots_[at.number];
     // Before the operation can be seen: after that it may be gone, and its descriptor with it. No other thread needs to
     // hear of it: a host's own thread arms here, or the service's sleeps nowhere else.
     pending_.fetch_add(1, memory_order_relaxed);
@@ -204,7 +181,7 @@ io_source::armed epoll_source::arm(io_operation& op, io_slot at) noexcept {
 
 io_source::armed epoll_source::arm_for_next_look(io_operation& op, io_slot at) noexcept {
     check_process();
-    slot& s = at_number(at.number);
+    slot& s = slots_[at.number];
     const direction way = op.way();
     pending_.fetch_add(1, memory_order_relaxed);
     armed how = armed::stops;
@@ -236,7 +213,7 @@ io_source::armed epoll_source::arm_for_next_look(io_operation& op, io_slot at) n
 }
 
 bool epoll_source::claim(io_operation& op, io_slot at) noexcept {
-    slot& s = at_number(at.number);
+    slot& s = slots_[at.number];
     const adaptive_guard held(s.lock);
     waiting_place& place = s.place(op.way());
     if (place.waiting != &op) return false;
@@ -288,7 +265,7 @@ std::size_t epoll_source::try_late() noexcept {
     }
     std::size_t ended = 0;
     for (std::size_t i = 0; i < n; ++i) {
-        slot& s = at_number(some[i].at.number);
+        slot& s = slots_[some[i].at.number];
         io_operation* const op = take_waiting(s, some[i].way, some[i].at.generation);
         if (op != nullptr) ended += carry_on(s, *op);
     }
@@ -296,18 +273,12 @@ std::size_t epoll_source::try_late() noexcept {
 }
 
 void epoll_source::add_left(left_behind& to) noexcept {
-    std::uint32_t given_out = 0;
-    {
-        const lock_guard<mutex> held(lock_);
-        given_out = slots_;
-    }
-    for (std::uint32_t i = 0; i < given_out; ++i) {
-        slot& s = at_number(i);
+    slots_.for_each([&to](slot& s) {
         const adaptive_guard held(s.lock);
         for (const io_operation* const op : {s.in.waiting, s.out.waiting}) {
             if (op != nullptr) to.add(op->coroutine(), "waits for a descriptor");
         }
-    }
+    });
 }
 
 // --- the host --------------------------------------------------------------------------------------------------------
@@ -327,7 +298,7 @@ std::size_t epoll_source::hand_out(std::size_t found) noexcept {
     };
     const epoll_event* const events = events_->events.data();
     const auto fetch = [&](std::size_t i) noexcept {
-        if (events[i].data.u64 != waker_name) __builtin_prefetch(&at_number(slot_of(events[i].data.u64).number));
+        if (events[i].data.u64 != waker_name) __builtin_prefetch(&slots_[slot_of(events[i].data.u64).number]);
     };
     const auto take = [&](std::size_t i, taken* to) noexcept {
         const epoll_event& event = events[i];
@@ -338,7 +309,7 @@ std::size_t epoll_source::hand_out(std::size_t found) noexcept {
             return n;
         }
         const io_slot at = slot_of(event.data.u64);
-        slot& s = at_number(at.number);
+        slot& s = slots_[at.number];
         if ((event.events & more_than_bytes) != 0) set_closing(s, at.generation);
         const auto take_way = [&](direction way) noexcept {
             io_operation* const op = take_waiting(s, way, at.generation);

@@ -1,7 +1,6 @@
 // An event source over epoll. The page docs/design/io.md has the protocol.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -9,9 +8,9 @@
 
 #include <coflux/base/adaptive_lock.hpp>
 #include <coflux/base/atomic.hpp>
-#include <coflux/base/thread.hpp>
 
 #include "io/io_source.hpp"
+#include "io/slot_table.hpp"
 #include "os/process.hpp"
 
 namespace coflux::detail {
@@ -56,11 +55,7 @@ private:
 
         waiting_place& place(direction way) noexcept { return way == direction::in ? in : out; }
     };
-    static constexpr std::size_t slots_in_chunk = 256;
-    using chunk = std::array<slot, slots_in_chunk>;
-    static constexpr std::size_t most_chunks = 4096;
 
-    [[nodiscard]] slot& at_number(std::uint32_t number) noexcept;
     armed wait_at(slot& s, io_operation& op) noexcept;
     void make_room_for_late(std::size_t most);
     [[nodiscard]] bool is_host_here() const noexcept;
@@ -81,11 +76,8 @@ private:
     int epoll_ = -1;
     int waker_ = -1;
     atomic<std::size_t> pending_{0};  // operations that wait; counted up under a slot's lock
-    mutex lock_;                      // guards what is between here and chunks_
-    std::vector<std::uint32_t> free_;
-    std::uint32_t slots_ = 0;                           // that have been given out
-    std::array<atomic<chunk*>, most_chunks> chunks_{};  // each set once, under lock_ (release; pairs with at_number())
-    adaptive_lock late_lock_;                           // guards late_
+    slot_table<slot> slots_;
+    adaptive_lock late_lock_;  // guards late_
     std::vector<late> late_;
     atomic<std::size_t> late_room_{0};  // the capacity of late_, which only grows
     atomic<bool> has_late_{false};      // a hint, written under late_lock_

@@ -97,33 +97,14 @@ uring_source::uring_source(ring_rung rung) {
 
 uring_source::~uring_source() {
     close(waker_);
-    for (atomic<chunk*>& c : chunks_) delete c.load(memory_order_relaxed);  // no other thread is left
 }
 
 // --- slots -----------------------------------------------------------------------------------------------------------
 
-uring_source::slot& uring_source::at_number(std::uint32_t number) noexcept {
-    return (*chunks_[number / slots_in_chunk].load(memory_order_acquire))[number % slots_in_chunk];  // with attach()
-}
-
 io_slot uring_source::attach(int) {
     io_slot at;
-    {
-        const lock_guard<mutex> held(lock_);
-        if (!free_.empty()) {
-            at.number = free_.back();
-            free_.pop_back();
-        } else {
-            const std::size_t in_chunk = slots_ / slots_in_chunk;
-            COFLUX_VERIFY(in_chunk < most_chunks, "%zu descriptors wait on one thread", most_chunks * slots_in_chunk);
-            // So that detach() finds room.
-            if (free_.capacity() <= slots_) free_.reserve(std::max<std::size_t>(16, 2 * std::size_t{slots_}));
-            if (chunks_[in_chunk].load(memory_order_relaxed) == nullptr)
-                chunks_[in_chunk].store(new chunk, memory_order_release);  // pairs with at_number()
-            at.number = slots_++;
-        }
-    }
-    slot& s = at_number(at.number);
+    at.number = slots_.take();
+    slot& s = slots_[at.number];
     for (place* const p : {&s.in, &s.out}) {
         const adaptive_guard held(p->lock);
         p->name = 2 * at.number + (p == &s.out ? 1 : 0);
@@ -134,8 +115,7 @@ io_slot uring_source::attach(int) {
 
 void uring_source::detach(io_slot at, int) noexcept {
     if (!process_.is_here()) return;  // in the child of a fork() what waits there is the parent's
-    const lock_guard<mutex> held(lock_);
-    free_.push_back(at.number);
+    slots_.give_back(at.number);
 }
 
 // --- operations ------------------------------------------------------------------------------------------------------
@@ -227,18 +207,12 @@ bool uring_source::claim(io_operation& op, io_slot at) noexcept {
 }
 
 void uring_source::add_left(left_behind& to) noexcept {
-    std::uint32_t given_out = 0;
-    {
-        const lock_guard<mutex> held(lock_);
-        given_out = slots_;
-    }
-    for (std::uint32_t i = 0; i < given_out; ++i) {
-        slot& s = at_number(i);
+    slots_.for_each([&to](slot& s) {
         for (place* const p : {&s.in, &s.out}) {
             const adaptive_guard held(p->lock);
             if (p->waiting != nullptr) to.add(p->waiting->coroutine(), "waits for a descriptor");
         }
-    }
+    });
 }
 
 // --- requests --------------------------------------------------------------------------------------------------------

@@ -1,24 +1,16 @@
 // An event source over io_uring. The page docs/design/io_uring.md has the protocol.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include <coflux/base/adaptive_lock.hpp>
 #include <coflux/base/atomic.hpp>
-#include <coflux/base/thread.hpp>
 
 #include "io/io_source.hpp"
+#include "io/slot_table.hpp"
 #include "os/process.hpp"
 #include "ring.hpp"
-
-// Models have fewer, because each slot costs them.
-#if !defined(COFLUX_SLOTS_IN_CHUNK)
-#    define COFLUX_SLOTS_IN_CHUNK 256
-#    define COFLUX_MOST_CHUNKS 4096
-#endif
 
 namespace coflux::detail {
 
@@ -76,19 +68,15 @@ private:
         place in;
         place out;
     };
-    static constexpr std::size_t slots_in_chunk = COFLUX_SLOTS_IN_CHUNK;
-    using chunk = std::array<slot, slots_in_chunk>;
-    static constexpr std::size_t most_chunks = COFLUX_MOST_CHUNKS;
 
-    [[nodiscard]] slot& at_number(std::uint32_t number) noexcept;
     [[nodiscard]] place& place_of(io_slot at, direction way) noexcept {
-        slot& s = at_number(at.number);
+        slot& s = slots_[at.number];
         return way == direction::in ? s.in : s.out;
     }
     /// The place that a request, and so its completion, names.
     [[nodiscard]] place& place_named(std::uint64_t name) noexcept {
         const auto number = static_cast<std::uint32_t>(name);
-        slot& s = at_number(number / 2);
+        slot& s = slots_[number / 2];
         return number % 2 == 0 ? s.in : s.out;
     }
     [[nodiscard]] bool is_host_here() const noexcept;
@@ -125,10 +113,7 @@ private:
     place* given_ = nullptr;         // by other threads, the last first
     atomic<bool> has_given_{false};  // a hint, written under given_lock_
 
-    mutex lock_;  // guards what is between here and chunks_
-    std::vector<std::uint32_t> free_;
-    std::uint32_t slots_ = 0;                           // that have been given out
-    std::array<atomic<chunk*>, most_chunks> chunks_{};  // each set once, under lock_ (release; pairs with at_number())
+    slot_table<slot> slots_;
 };
 
 }  // namespace coflux::detail
