@@ -19,7 +19,7 @@ coflux::fork<std::string, pool> answers(coflux::environment&, std::string name, 
     co_return name;
 }
 
-coflux::call<int> waits_for_ever(coflux::environment&) {
+coflux::call<int> waits_for_ever() {
     co_await coflux::manual_reset_event().wait();  // until it is stopped
     co_return 0;
 }
@@ -28,7 +28,7 @@ coflux::task<void, pool> root(coflux::environment&) {
     auto&& here = co_await coflux::context();
 
     // The loser is stopped, and has ended before the result is there.
-    const auto first = co_await coflux::when_any(waits_for_ever(here), answers(here, "mirror", 2));
+    const auto first = co_await coflux::when_any(waits_for_ever(), answers(here, "mirror", 2));
     std::printf("when_any: number %zu, %s\n", first.index(), std::get<1>(first).c_str());
 
     // race is when_any where all give the same type and it does not matter which was first.
@@ -63,11 +63,10 @@ coflux::task<void, pool> root(coflux::environment&) {
 
     // A loop with a bound: at most eight of the thousand run at once.
     std::atomic<int> total{0};
-    co_await coflux::for_each_concurrent(std::views::iota(1, 1001), 8,
-                                         [&total](coflux::environment&, int i) -> coflux::call<void> {
-                                             co_await coflux::yield();
-                                             total += i;
-                                         });
+    co_await coflux::for_each_concurrent(std::views::iota(1, 1001), 8, [&total](int i) -> coflux::call<void> {
+        co_await coflux::yield();
+        total += i;
+    });
     std::printf("for_each_concurrent: %d\n", total.load());
 }
 

@@ -10,7 +10,8 @@
 using namespace std::chrono_literals;
 using pool = coflux::thread_pool_executor;
 
-coflux::call<std::string> ask(coflux::environment&, std::string who, std::chrono::milliseconds needs) {
+// A call that makes no children needs no environment of its own: it runs in that of whatever awaits it.
+coflux::call<std::string> ask(std::string who, std::chrono::milliseconds needs) {
     co_await coflux::sleep_for(needs);  // stopped here when time is up: nothing below is run
     co_return "answer of " + who;
 }
@@ -38,10 +39,10 @@ coflux::fork<void, pool> works_until_it_is_stopped(coflux::environment&) {
 coflux::task<void, pool> tries(coflux::environment&) {
     auto&& here = co_await coflux::context();
 
-    const auto fast = co_await coflux::timeout(ask(here, "the fast one", 1ms), 10s);
+    const auto fast = co_await coflux::timeout(ask("the fast one", 1ms), 10s);
     std::printf("%s\n", fast ? fast->c_str() : "too late");
 
-    const auto slow = co_await coflux::timeout(ask(here, "the slow one", 60'000ms), 2ms);
+    const auto slow = co_await coflux::timeout(ask("the slow one", 60'000ms), 2ms);
     std::printf("%s\n", slow ? slow->c_str() : "too late");
 
     const auto begin = coflux::clock::now();

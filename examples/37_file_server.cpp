@@ -20,7 +20,7 @@ std::optional<fs::path> file_at(const fs::path& root, const std::string& name) {
     return path;
 }
 
-coflux::call<void> answer(coflux::environment&, coflux::tcp_stream& peer, const fs::path& root, std::string request) {
+coflux::call<void> answer(coflux::tcp_stream& peer, const fs::path& root, std::string request) {
     auto&& here = co_await coflux::context();
     const std::size_t end = request.find(' ', 4);
     if (!request.starts_with("GET /") || end == std::string::npos)
@@ -35,7 +35,7 @@ coflux::call<void> answer(coflux::environment&, coflux::tcp_stream& peer, const 
     co_await coflux::copy(here, body, peer);
 }
 
-coflux::call<std::string> head_from(coflux::environment&, coflux::tcp_stream& peer) {
+coflux::call<std::string> head_from(coflux::tcp_stream& peer) {
     auto&& here = co_await coflux::context();
     coflux::buffered_reader in(peer);
     const auto head = co_await in.read_until(here, "\r\n\r\n", 8192);
@@ -43,11 +43,10 @@ coflux::call<std::string> head_from(coflux::environment&, coflux::tcp_stream& pe
 }
 
 coflux::fork<void, pool> visits(coflux::environment&, coflux::endpoint where, coflux::environment* server) {
-    auto&& here = co_await coflux::context();
     for (const char* name : {"page", "none", "../../etc/passwd"}) {
         coflux::tcp_stream peer = co_await coflux::tcp_stream::connect(where);
         co_await peer.write_all("GET /" + std::string(name) + " HTTP/1.0\r\n\r\n");
-        const std::string got = co_await head_from(here, peer);
+        const std::string got = co_await head_from(peer);
         std::printf("%s: %s\n", name, got.substr(0, got.find('\r')).c_str());
     }
     server->request_stop();
@@ -57,9 +56,8 @@ coflux::task<void, pool> program(coflux::environment&, fs::path root, bool visit
     auto&& here = co_await coflux::context();
     coflux::tcp_listener listener(coflux::endpoint::loopback(0));
     auto handler = [root = fs::canonical(root)](coflux::environment&, coflux::tcp_stream peer) -> coflux::call<void> {
-        auto&& self = co_await coflux::context();
-        if (const auto request = co_await coflux::timeout(head_from(self, peer), 10s))  // all of it: no slow drip
-            if (!co_await coflux::timeout(answer(self, peer, root, *request), 60s)) peer.abort();  // half is not all
+        if (const auto request = co_await coflux::timeout(head_from(peer), 10s))             // all of it: no slow drip
+            if (!co_await coflux::timeout(answer(peer, root, *request), 60s)) peer.abort();  // half is not all
     };
     std::fprintf(stderr, "port %d\n", listener.local_endpoint().port());
     auto inside = coflux::make_environment(here);

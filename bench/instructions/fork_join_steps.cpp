@@ -189,6 +189,17 @@ coflux::call<std::uint64_t> call(environment&, std::uint64_t size) {
     co_return size;
 }
 
+coflux::call<std::uint64_t> bare_leaf_call(std::uint64_t x) {
+    co_return x;
+}
+
+coflux::call<std::uint64_t> bare_call(environment&, std::uint64_t size) {
+    coflux_count_begins();
+    for (std::uint64_t i = 0; i < size; ++i) keep(co_await bare_leaf_call(i));
+    coflux_count_ends();
+    co_return size;
+}
+
 template <typename Executor>
 coflux::call<std::uint64_t> fork_and_join(environment&, std::uint64_t size) {
     auto&& here = co_await coflux::context();
@@ -294,6 +305,7 @@ constexpr std::array steps{
           "two forks are made, and the older is awaited first: the loop runs both, its end wakes the parent",
           join_suspended, few, many},
     entry{"call", "a call is awaited", call, few, many},
+    entry{"bare_call", "a call that names no environment is awaited", bare_call, few, many},
     entry{"fork_and_join", "a fork is made and awaited at once", fork_and_join<pool>, few, many},
     entry{"noop_fork_and_join", "the same on `noop_executor`", fork_and_join<noop_executor>, few, many},
     entry{"wide", "a child of a `when_all` of a range: fork, join, result in a vector", wide, few, many},

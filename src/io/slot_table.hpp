@@ -1,4 +1,4 @@
-// What an event source keeps of each descriptor that waits there: a slot with a number.
+// slot_table: an event source keeps a slot with a number for each descriptor that waits there.
 //
 // The page docs/design/io.md says how sources use it (A descriptor's home).
 #pragma once
@@ -24,7 +24,7 @@ namespace coflux::detail {
 /// Slots by number. One stays where it is until the table dies, so that a name of a descriptor that has gone still
 /// finds one; what is in it says whether that is the descriptor's.
 ///
-/// Shapes: `Slot` is default-constructible. What take() gives is as give_back() got it.
+/// Shapes: `Slot` is default-constructible. take() gives a slot as give_back() got it.
 /// Threads: take() and give_back() from any; a slot by its number from any that has got the number since take().
 template <typename Slot>
 class slot_table {

@@ -16,7 +16,7 @@ struct tree {
     bool errors = true;
 };
 
-coflux::call<int> adds(coflux::environment&, borrowed<trial> t, borrowed<tree> x, std::size_t depth);
+coflux::call<int> adds(borrowed<trial> t, borrowed<tree> x, std::size_t depth);
 
 number node(coflux::environment&, borrowed<trial> t, borrowed<tree> x, std::size_t depth) {
     auto&& here = co_await coflux::context();
@@ -51,7 +51,7 @@ number node(coflux::environment&, borrowed<trial> t, borrowed<tree> x, std::size
         co_return end.has_value() ? std::move(end).value() + b : 2 * b;
     }
     case 4: {
-        const int again = co_await adds(here, t, x, depth - 1);
+        const int again = co_await adds(t, x, depth - 1);
         const int a = co_await std::move(left);
         const int b = co_await std::move(right);
         t->expect(!(x->errors == false) || again == a, "equal subtrees give equal sums");
@@ -64,14 +64,13 @@ number node(coflux::environment&, borrowed<trial> t, borrowed<tree> x, std::size
     }
 }
 
-coflux::call<int> adds(coflux::environment&, borrowed<trial> t, borrowed<tree> x, std::size_t depth) {
+coflux::call<int> adds(borrowed<trial> t, borrowed<tree> x, std::size_t depth) {
     auto&& here = co_await coflux::context();
     co_return co_await node(here, t, x, depth);
 }
 
 job counts_leaves(coflux::environment&, borrowed<trial> t, borrowed<tree> x) {
-    auto&& here = co_await coflux::context();
-    const int sum = co_await adds(here, t, x, 3);
+    const int sum = co_await adds(t, x, 3);
     COFLUX_HOLDS(t, x->errors || sum == 8);
 }
 

@@ -84,7 +84,7 @@ private:
 coflux::call<void> does(coflux::environment& in, const node& n, trial& t, witness& w);
 
 /// A part, with what checks it.
-coflux::call<int> run(coflux::environment&, const node& n, trial& t) {
+coflux::call<int> runs(const node& n, trial& t) {
     auto&& here = co_await coflux::context();
     witness w(n, t, co_await coflux::this_coroutine::stop_token());
     try {
@@ -95,6 +95,14 @@ coflux::call<int> run(coflux::environment&, const node& n, trial& t) {
     }
     w.gives_value();
     co_return 1;
+}
+coflux::call<int> runs_in(coflux::environment&, const node& n, trial& t) {
+    co_return co_await runs(n, t);
+}
+/// A call that names its environment, `here`, or that of whatever awaits it, which is `here` or below.
+coflux::call<int> run(coflux::environment& here, const node& n, trial& t) {
+    if ((n.form + n.amount) % 2 == 0) return runs_in(here, n, t);
+    return runs(n, t);
 }
 
 part_fork forked(coflux::environment&, const node* n, trial* t) {

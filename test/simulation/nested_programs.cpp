@@ -246,7 +246,7 @@ made made_nest(nest& n, std::size_t depth) {
 }
 
 job awaits_nest(coflux::environment&, operation given) {
-    co_await coflux::detail::adopting_request<operation>{std::move(given)};
+    co_await std::move(given);
 }
 
 root nests_end_when_the_model_says(coflux::environment&, borrowed<trial> t) {

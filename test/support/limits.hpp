@@ -23,7 +23,7 @@ constexpr const char* name_of(limit l) noexcept {
 /// Awaits what was made elsewhere and given to it; a call becomes a part of it.
 template <typename Executor>
 coflux::fork<void, Executor> awaits(coflux::environment&, operation given) {
-    co_await coflux::detail::adopting_request<operation>{std::move(given)};
+    co_await std::move(given);
 }
 
 /// Awaits `given`, which `by` cuts off after a while.

@@ -49,7 +49,6 @@ class operation {
 
     struct model_base {
         virtual ~model_base() = default;
-        virtual void set_caller(promise_base& p) = 0;
         virtual std::unique_ptr<bound_base> bind(promise_base& p, std::source_location where) = 0;
         virtual std::unique_ptr<bound_base> bind_outcome(promise_base& p, std::source_location where) = 0;
     };
@@ -65,7 +64,6 @@ class operation {
               awaited(std::apply([&make](Operands&... of) -> decltype(auto) { return make(std::move(of)...); },
                                  operands)) {}
 
-        void set_caller(promise_base& p) override { coflux::detail::await_access::set_caller(awaited, p); }
         std::unique_ptr<bound_base> bind(promise_base& p, std::source_location where) override {
             return bound_by(
                 [&]() -> decltype(auto) { return coflux::detail::bind_await(p, std::move(awaited), where); });
@@ -111,7 +109,6 @@ public:
         return o;
     }
 
-    void set_caller(promise_base& p) { of_->set_caller(p); }
     awaiter await_in(promise_base& p, std::source_location where) && { return {p, of_->bind(p, where)}; }
     outcome_awaiter await_outcome_in(promise_base& p, std::source_location where) && {
         return {p, of_->bind_outcome(p, where)};

@@ -79,7 +79,6 @@ fork<void> of_element(environment&, borrowed<F> f, Kept element) {
     using result = applied<F, typename Kept::type>;
     if constexpr (native_awaitable<result> || foreign_awaitable<result>) {
         auto&& here = co_await context();
-        // A call may have been made elsewhere: then it becomes part of this fork, which is what is stopped.
         auto&& made = apply_to(*f, here, element.give());
         if constexpr (has_home<std::remove_cvref_t<result>>) {
             if (&await_access::home(made, static_cast<promise_base&>(here)) != &here) {
@@ -87,7 +86,7 @@ fork<void> of_element(environment&, borrowed<F> f, Kept element) {
                 co_return;
             }
         }
-        (void)co_await adopting_request<result>{std::forward<result>(made)};
+        (void)co_await std::forward<result>(made);  // a call is a part of this fork, which is what is stopped
     } else if constexpr (takes_environment<F, typename Kept::type>) {
         auto&& here = co_await context();
         (void)std::invoke(*f, here, element.give());

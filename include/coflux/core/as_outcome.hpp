@@ -125,7 +125,6 @@ private:
     {
         return await_access::home(awaited_, p);
     }
-    void set_caller(promise_base& p) noexcept { await_access::set_caller(awaited_, p); }
     auto await_in(promise_base& p, std::source_location where) && {
         return bind_outcome(p, std::forward<A>(awaited_), where);
     }

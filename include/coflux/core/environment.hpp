@@ -34,6 +34,9 @@ class wait_operation;
 class wait_records;
 struct stop_walk;
 
+/// The environment that a call is made in where it names none: its awaiter's.
+struct awaiters_environment {};
+
 const environment_data& data_of(const environment& e) noexcept;
 const executor_entry* executor_of(const environment& e) noexcept;
 const data_ref& data_ref_of(const environment& e) noexcept;
@@ -122,6 +125,11 @@ protected:
     COFLUX_INLINE explicit environment(environment& parent) noexcept
         : data_(parent.data_.of_child()),
           parent_(&parent),
+          own_(0),
+          marks_(is_call) {}
+    /// That of a call that was given no environment: it has its data and its parent from its awaiter, too.
+    COFLUX_INLINE explicit environment(detail::awaiters_environment) noexcept
+        : parent_(nullptr),
           own_(0),
           marks_(is_call) {}
     /// An environment object: its scope is open from the start.

@@ -139,17 +139,27 @@ consteval bool parameters_own() {
     return (... && (position++ <= Environment || owns_itself<Args>));
 }
 
-/// Instantiated late, in get_return_object, when closures are complete types.
+// Instantiated late, in get_return_object, when closures are complete types.
 template <typename... Args>
-consteval void check_environment() {
+consteval void check_parameters() {
     static_assert((... && (alignof(std::remove_cvref_t<Args>) <= largest_frame_alignment)),
                   "coflux: a coroutine's parameters cannot be aligned to more than 64 bytes");
     static_assert(!(... || is_constant_environment<Args>),
                   "coflux: an environment that is const cannot own children: make the parameter `auto&& env` or "
                   "`coflux::environment& env`");
+}
+template <typename... Args>
+consteval void check_environment() {
+    check_parameters<Args...>();
     static_assert(environment_position<Args...> >= 0,
-                  "coflux: a coroutine needs an environment: make `auto&& env` or `coflux::environment& env` its first "
-                  "parameter");
+                  "coflux: only a call may leave its environment out, because its awaiter gives it one: make `auto&& "
+                  "env` or `coflux::environment& env` the first parameter");
+}
+template <typename... Args>
+consteval void check_call_parameters() {
+    check_parameters<Args...>();
+    static_assert(environment_position<Args...> >= 0 || !(... || is_environment<Args>),
+                  "coflux: the environment of a call is its first parameter: put it in front, or leave it out");
 }
 template <typename... Args>
 consteval void check_owned_parameters() {

@@ -269,7 +269,6 @@ private:
     {
         return await_access::home(awaited_, p);
     }
-    void set_caller(promise_base& p) noexcept { await_access::set_caller(awaited_, p); }
     caught_result_awaiter<A> await_in(promise_base& p, std::source_location where) && {
         return caught_result_awaiter<A>(p, std::forward<A>(awaited_), where);
     }

@@ -367,18 +367,20 @@ struct stop_of_call : of_stop<stop_of_call, 3> {
     }
 };
 
+/// Another resource than the frame pool.
+struct resource final : std::pmr::memory_resource {
+    void* do_allocate(std::size_t bytes, std::size_t alignment) override {
+        return coflux::frame_pool::shared().allocate(bytes, alignment);
+    }
+    void do_deallocate(void* block, std::size_t bytes, std::size_t alignment) override {
+        coflux::frame_pool::shared().deallocate(block, bytes, alignment);
+    }
+    bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
+};
+
 /// A call that was given what its awaiter was not made in. It is a part of its awaiter: it has memory from there, what
 /// waits in it is in that record, and a stop of the awaiter alone reaches it.
 struct call_given_above : of_stop<call_given_above, 3> {
-    struct resource final : std::pmr::memory_resource {
-        void* do_allocate(std::size_t bytes, std::size_t alignment) override {
-            return coflux::frame_pool::shared().allocate(bytes, alignment);
-        }
-        void do_deallocate(void* block, std::size_t bytes, std::size_t alignment) override {
-            coflux::frame_pool::shared().deallocate(block, bytes, alignment);
-        }
-        bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
-    };
     resource memory;
     manual_reset_event never;
 
@@ -401,6 +403,42 @@ struct call_given_above : of_stop<call_given_above, 3> {
         auto sub = coflux::make_environment(here, &s->memory);
         auto woken = is_woken(sub, s, &here);
         auto stopped = is_stopped(sub, s, &here);
+        coflux::model::wait_a_while(48);
+        stopped.request_stop();
+        const auto ended = co_await coflux::as_outcome(std::move(stopped));
+        MODEL_CHECK(ended.is_stopped());
+        co_await std::move(woken);
+        co_await sub.join();
+    }
+    void stop(task<void>&, environment&) {}
+    void holds() {
+        MODEL_CHECK(unwound == 1);
+        MODEL_CHECK(went_on == 1);
+    }
+};
+
+/// A call that names no environment: it is a part of its awaiter, as one that was given another one is.
+struct bare_call : of_stop<bare_call, 3> {
+    resource memory;
+    manual_reset_event never;
+
+    static coflux::call<void> waits(bare_call* s, manual_reset_event* e) {
+        auto&& here = co_await coflux::context();
+        MODEL_CHECK(here.memory_resource() == &s->memory);
+        co_await e->wait();
+        ++s->went_on;
+    }
+    /// Neither asks for its context: it has a scope for what waits in its call.
+    static fork<void> is_woken(environment&, bare_call* s) { co_await waits(s, &s->event); }
+    static fork<void> is_stopped(environment&, bare_call* s) {
+        const counts_unwinding counts{*s};
+        co_await waits(s, &s->never);
+    }
+    static task<void> root(environment&, bare_call* s) {
+        auto&& here = co_await coflux::context();
+        auto sub = coflux::make_environment(here, &s->memory);
+        auto woken = is_woken(sub, s);
+        auto stopped = is_stopped(sub, s);
         coflux::model::wait_a_while(48);
         stopped.request_stop();
         const auto ended = co_await coflux::as_outcome(std::move(stopped));
@@ -612,6 +650,7 @@ int main(int count, char** arguments) {
                                sampled<stop_in_call>("stop_in_call", "the record of a call's recorder"),
                                sampled<stop_of_call>("stop_of_call", "a call is stopped alone"),
                                sampled<call_given_above>("call_given_above", "a call becomes a part of its awaiter"),
+                               sampled<bare_call>("bare_call", "a call that names no environment"),
                                sampled<call_computes>("call_computes", "the count of a call that begins"),
                                sampled<call_of_object_above>("call_of_object_above", "a call of an object leaves it"),
                                sampled<call_of_object_beside>("call_of_object_beside", "a call that stays there"),

@@ -176,7 +176,7 @@ constexpr const char* limit_names[limits] = {"timeout", "deadline", "select", "t
 
 /// Awaits what was made elsewhere and given to it; a call becomes a part of it.
 sim_fork awaits(coflux::environment&, operation given) {
-    co_await coflux::detail::adopting_request<operation>{std::move(given)};
+    co_await std::move(given);
 }
 
 struct cell {

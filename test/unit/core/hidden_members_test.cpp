@@ -20,9 +20,8 @@ concept shows_its_await =
     requires(A&& a, promise_base& p, std::source_location where) { std::forward<A>(a).await_outcome_in(p, where); } ||
     requires(A&& a) { std::forward<A>(a).await_ready(); } || requires(A&& a) { std::forward<A>(a).await_resume(); } ||
     requires(A&& a, std::coroutine_handle<promise_base> h) { std::forward<A>(a).await_suspend(h); } ||
-    requires(A&& a, promise_base& p) { a.home(p); } || requires(A&& a, promise_base& p) { a.set_caller(p); } ||
-    requires(A&& a, promise_base& p) { a.begin_for(p); } || requires(A&& a) { a.last(); } ||
-    requires(A&& a) { a.error(); } || requires(A&& a) { a.arguments(); };
+    requires(A&& a, promise_base& p) { a.home(p); } || requires(A&& a, promise_base& p) { a.begin_for(p); } ||
+    requires(A&& a) { a.last(); } || requires(A&& a) { a.error(); } || requires(A&& a) { a.arguments(); };
 
 // Owners of a frame.
 template <typename H>

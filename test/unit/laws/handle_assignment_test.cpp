@@ -169,7 +169,7 @@ TEST(handle_assignment, of_permits_of_channels) {
     }(s.env));
 }
 
-/// What is at the other end of `left` is gone.
+/// The other end of `left` is gone.
 bool is_alone(const auto& left) {
     if constexpr (requires { left.has_receivers(); }) {
         return !left.has_receivers();

@@ -73,7 +73,7 @@ operation nest(coflux::environment& here, world& w, combinator outer, combinator
 
 /// Awaits what was made elsewhere and given to it; a call becomes a part of it.
 sim_fork awaits(coflux::environment&, operation given) {
-    co_await coflux::detail::adopting_request<operation>{std::move(given)};
+    co_await std::move(given);
 }
 
 sim_fork sets_later(coflux::environment&, borrowed<foreign_event> event) {

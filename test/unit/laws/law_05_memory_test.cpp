@@ -1,5 +1,5 @@
-// Law 5: frames come from the environment's resource and go back as soon as they are consumed; where one cannot be had,
-// the call throws std::bad_alloc and nothing else has happened.
+// Law 5: frames come from the environment's resource, that of a call without one from the frame pool, and go back as
+// soon as they are consumed; where one cannot be had, the call throws std::bad_alloc and nothing else has happened.
 #include <coflux/coflux.hpp>
 
 #include <cstddef>
@@ -76,6 +76,31 @@ TEST(law_05_memory, ten_million_awaited_pool_forks_use_constant_memory) {
 TEST(law_05_memory, ten_million_awaited_calls_use_constant_memory) {
     pool workers(1);
     expect_constant_memory<pool>(ten_million, workers, callee<coflux::environment&>);
+}
+
+coflux::call<std::size_t> bare_callee(std::size_t i) {
+    co_return i;
+}
+coflux::task<void, pool> await_many_bare(auto&&, std::size_t count) {
+    std::size_t sum = 0;
+    std::size_t early = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+        sum += co_await bare_callee(i);
+        if (i == 10) early = coflux::frame_pool::shared().stats().slabs_acquired;
+    }
+    EXPECT_EQ(coflux::frame_pool::shared().stats().slabs_acquired, early);
+    EXPECT_EQ(sum, count * (count - 1) / 2);
+}
+
+TEST(law_05_memory, ten_million_awaited_calls_without_environment_use_constant_memory_of_the_frame_pool) {
+    pool workers(1);
+    counting_resource frames;
+    {
+        auto env = coflux::make_environment(&frames, workers);
+        await_many_bare(env, ten_million).join();
+    }
+    EXPECT_EQ(frames.live(), 0U);
+    EXPECT_EQ(frames.allocations(), 1U) << "the root's frame";
 }
 
 TEST(law_05_memory, awaited_forks_use_constant_memory_when_another_worker_steals_them) {

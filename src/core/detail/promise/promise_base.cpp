@@ -60,19 +60,19 @@ bool promise_base::stays_in(const environment& object, const promise_base& calle
 }
 
 environment& promise_base::home(promise_base& caller) const noexcept {
-    if (!environment_tree::is_object(*parent_) || parent_->is_of_generator()) return caller;
+    if (parent_.is_none() || !environment_tree::is_object(*parent_) || parent_->is_of_generator()) return caller;
     return stays_in(*parent_, caller) ? *parent_ : caller;
 }
 
-void promise_base::set_caller(promise_base& caller) noexcept {
-    // [call.set_caller.stays]
-    if (environment_tree::is_object(*parent_) && stays_in(*parent_, caller)) return take_stops_seen_of_parent();
-    // [call.set_caller.record]
-    caller.open_for_waits();  // the record of what waits in the call will be the caller's
-    // [call.set_caller.parent]
-    parent_.become(&caller);
-    // [call.set_caller.data]
-    data_ = caller.data_;
+void promise_base::leave_maker_for(promise_base& caller) noexcept {
+    if (environment_tree::is_object(*parent_)) return leave_object_for(caller);  // last: so this needs no stack frame
+    take_environment_of(caller);
+}
+
+void promise_base::leave_object_for(promise_base& caller) noexcept {
+    // [call.leaves.stays]
+    if (stays_in(*parent_, caller)) return take_stops_seen_of_parent();
+    take_environment_of(caller);
 }
 
 void promise_base::count_in_atomically(frame_control& c) noexcept {

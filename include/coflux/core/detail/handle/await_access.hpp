@@ -19,7 +19,7 @@ class promise_base;
 ///
 /// An operand of co_await has `await_in(p, where)`, which gives its awaiter in the coroutine `p`; it may have
 ///   await_outcome_in(p, where)  the awaiter under as_outcome()
-///   home(p), set_caller(p)      of a call, which combinators run in a fork (promise_base)
+///   home(p)                     of a call, which combinators run in a fork (promise_base)
 ///   single_use                  it can be awaited once
 ///   may_stop_its_awaiter        under as_outcome() it needs await_outcome_in()
 ///   never_throws                an await of the library's own: no test point
@@ -110,10 +110,6 @@ struct await_access {
     template <typename A>
     [[nodiscard]] static auto& home(const A& awaited, promise_base& p) noexcept {
         return awaited.home(p);
-    }
-    template <typename A>
-    static void set_caller(A& awaited, promise_base& p) noexcept {
-        if constexpr (requires { awaited.set_caller(p); }) awaited.set_caller(p);
     }
 
     // Handles.

@@ -108,9 +108,6 @@ public:
     [[nodiscard]] environment& home(promise_base& p) const noexcept {
         return promise_base::of(*control_.get()).home(p);
     }
-    /// For combinators, before it begins: it becomes part of `p`, which awaits it in place of the coroutine that made
-    /// it.
-    void set_caller(promise_base& p) noexcept { promise_base::of(*control_.get()).set_caller(p); }
     outcome_awaiter await_outcome_in(promise_base& p, std::source_location) && noexcept {
         control_.set_waited();
         return outcome_awaiter(p, *this);

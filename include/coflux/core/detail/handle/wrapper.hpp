@@ -127,24 +127,14 @@ using awaited_type =
 template <typename A>
 using await_result = decltype(std::declval<awaited_type<A>&>().await_resume());
 
-/// The await in a wrapping fork: a call then belongs to the fork, which is what is stopped.
-template <typename A>
-struct [[nodiscard]] adopting_request {
-    A&& awaited;
-
-    decltype(auto) await_in(promise_base& p, std::source_location where) && {
-        await_access::set_caller(awaited, p);
-        return bind_inner_await(p, std::forward<A>(awaited), where);
-    }
-};
-
 /// An awaitable that knows where a wrapping fork of it is made.
 template <typename A>
 concept has_home = await_access::has_home<A>();
 
+/// The fork that awaits it. A call is then a part of the fork, which is what is stopped.
 template <typename A>
 fork<await_result<A>, wrapping_executor> wrapped(environment&, borrowed<std::remove_reference_t<A>> awaited) {
-    co_return co_await adopting_request<A>{std::forward<A>(awaited.get())};
+    co_return co_await std::forward<A>(awaited.get());
 }
 
 /// `awaited`, which `p` will wait for.

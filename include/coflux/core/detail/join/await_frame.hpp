@@ -57,9 +57,7 @@ COFLUX_INLINE bool promise_base::run_call_nested(frame_control* callee) noexcept
     of(*callee).use_executor_of(*this);
     // [call.nested.counts]
     of(*callee).own_.stops_seen = requests;  // this coroutine was found clean then, or later
-    // [call.nested.caller]
-    if (!of(*callee).is_unshared_child_of(*self)) [[unlikely]]
-        of(*callee).set_caller(*self);
+    of(*callee).become_part_of(*self);
     callee->join.begin_nested<Frame>(self);
     callee->frame().resume();
     return ended_nested();

@@ -55,13 +55,16 @@ public:
         use_executor_of(caller);
         // [call.begin.counts]
         own_.stops_seen = caller.own_.stops_seen.own();  // which does not start inline, or has left that
-        // [call.begin.caller]
-        if (!is_unshared_child_of(caller)) [[unlikely]]
-            set_caller(caller);
+        become_part_of(caller);
     }
-    /// Before the call begins: `caller` awaits it, and was not what it was made in. It becomes a part of `caller`,
-    /// unless it was made in an environment object that is not above `caller`.
-    COFLUX_ASIDE void set_caller(promise_base& caller) noexcept;
+    /// Before the call begins: `caller` awaits it.
+    COFLUX_INLINE void become_part_of(promise_base& caller) noexcept {
+        // [call.part.made_here]
+        if (is_unshared_child_of(caller)) [[likely]]
+            return;
+        if (parent_.is_none()) return take_environment_of(caller);
+        leave_maker_for(caller);
+    }
     /// Before it begins: it lives in `data` from now on, which outlives it. The deadline of one operation needs it.
     void use_data(const environment_data& data) noexcept { data_ = data_ref(data, data.frames == nullptr); }
     /// Before it begins: a stop from above reaches neither it nor what is below.
@@ -248,6 +251,7 @@ protected:
     COFLUX_INLINE promise_base(environment& parent, const executor_entry* e, bool starts_inline) noexcept
         : environment(parent, e, starts_inline) {}
     COFLUX_INLINE explicit promise_base(environment& parent) noexcept : environment(parent) {}
+    COFLUX_INLINE explicit promise_base(awaiters_environment of) noexcept : environment(of) {}
 
     /// The coroutine does not begin as a part of its awaiter.
     void take_stops_seen_of_parent() noexcept { own_.stops_seen = parent_->own_.stops_seen & stop_count_mask; }
@@ -322,6 +326,18 @@ private:
     COFLUX_INLINE static std::coroutine_handle<> call_ended(frame_control& c) noexcept;
     COFLUX_INLINE std::coroutine_handle<> ended_as_child(frame_control& c, bool is_own) noexcept;
 
+    /// The call, which has no parent yet, or another one, becomes a part of `caller`.
+    COFLUX_INLINE void take_environment_of(promise_base& caller) noexcept {
+        // [call.part.record]
+        caller.open_for_waits();  // the record of what waits in the call will be the caller's
+        // [call.part.parent]
+        parent_.become(&caller);
+        // [call.part.data]
+        data_ = caller.data_;
+    }
+    /// take_environment_of(), unless the call was made in an environment object that is not above `caller`.
+    COFLUX_ASIDE void leave_maker_for(promise_base& caller) noexcept;
+    COFLUX_ASIDE void leave_object_for(promise_base& caller) noexcept;
     COFLUX_ASIDE void start_elsewhere(std::coroutine_handle<> h) noexcept;
     COFLUX_ASIDE void begin_slowly(std::coroutine_handle<> h) noexcept;
     COFLUX_COLD void body_failed() noexcept;

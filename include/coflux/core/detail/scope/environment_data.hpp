@@ -42,6 +42,8 @@ struct environment_data {
 /// whether it is made in an environment object.
 class data_ref {
 public:
+    /// No value yet: a call is given its environment by its awaiter.
+    data_ref() noexcept = default;
     /// The reference in a coroutine. `data` may not have begun to live.
     COFLUX_INLINE explicit data_ref(const environment_data& data, bool pooled) noexcept
         : bits_(reinterpret_cast<std::uintptr_t>(&data) | (pooled ? 0 : from_resource)) {}

@@ -26,6 +26,8 @@ public:
     [[nodiscard]] COFLUX_INLINE environment* own() const noexcept {
         return reinterpret_cast<environment*>(bits_.own() & ~shared);
     }
+    /// A call that was given no environment has no parent before it is awaited.
+    [[nodiscard]] COFLUX_INLINE bool is_none() const noexcept { return bits_ == 0; }
     [[nodiscard]] COFLUX_INLINE environment& operator*() const noexcept { return *get(); }
     /// It is `e`, and the coroutine is not shared.
     [[nodiscard]] COFLUX_INLINE bool is_unshared(const environment* e) const noexcept {

@@ -1,4 +1,4 @@
-// expect: a coroutine needs an environment: make `auto&& env` or `coflux::environment& env` its first parameter
+// expect: only a call may leave its environment out, because its awaiter gives it one: make `auto&& env` or
 #include <coflux/coflux.hpp>
 
 #ifdef COFLUX_GOOD
