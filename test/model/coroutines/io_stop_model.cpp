@@ -151,8 +151,7 @@ struct of_ring : coroutine_scenario<Derived, Threads> {
             at = &env;
             bytes = sizeof env;
             auto root = Derived::root(env, static_cast<Derived*>(this));
-            order.store(1, coflux::detail::memory_order_release);
-            made = &env;
+            if constexpr (!Derived::tells_of_itself) tell(env);
             for (;;) {
                 // A look takes wake-ups away, so it comes before the question.
                 while (source->look(4) != 0 || executor.run_one()) {}
@@ -164,6 +163,12 @@ struct of_ring : coroutine_scenario<Derived, Threads> {
         }
         coflux::model::forget(at, bytes);
     }
+    /// Thread 1 requests the stop of `e`.
+    void tell(environment& e) {
+        order.store(1, coflux::detail::memory_order_release);
+        made = &e;
+    }
+    static constexpr bool tells_of_itself = false;
     void holds() {
         MODEL_CHECK(unwound == 1);
         // The result that came counts, and none was made up.
@@ -180,6 +185,19 @@ struct of_ring : coroutine_scenario<Derived, Threads> {
 struct stop_alone : of_ring<stop_alone, 2> {
     static task<void> root(environment&, stop_alone* s) {
         const counts_unwinding counts{*s};
+        read_buffer one;
+        s->last = co_await read_request(s->on, one);
+        ++s->went_on;
+    }
+};
+
+/// The same, where the request is no more than a look at one record. It posts no further step, which would wake the
+/// host: only the place does.
+struct stop_of_one : of_ring<stop_of_one, 2> {
+    static constexpr bool tells_of_itself = true;
+    static task<void> root(environment&, stop_of_one* s) {
+        const counts_unwinding counts{*s};
+        s->tell(co_await coflux::context());
         read_buffer one;
         s->last = co_await read_request(s->on, one);
         ++s->went_on;
@@ -262,6 +280,8 @@ int main(int count, char** arguments) {
         count, arguments, "io_stop", "a stop against the completion of what a ring reads",
         {
             sampled<stop_alone>("stop_alone", "queued to free, submitted to cancelled"),
+            sampled<stop_of_one>("stop_of_one",
+                                 "submitted to cancelled, by a host that sleeps until the place wakes it"),
             sampled<stop_or_byte>("stop_or_byte", "completed before, beside and after the stop and its cancel"),
             sampled<stop_at_next_read>("stop_at_next_read", "free to queued to submitted again, beside a stop"),
             sampled<read_after_stopped>("read_after_stopped", "a place that a stopped read has left"),
