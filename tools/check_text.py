@@ -28,15 +28,13 @@ MACHINE_PATH = re.compile(r"(?:^|(?<=[\s\"'`(=:]))/(?:work|root)(?=/|$|[\s\"'`)]
 # Sentences that hide their subject. A number of words would be right after "For" ("For example").
 TURNED = re.compile(r"(?:^|(?<=[.:;!?)] ))(?:Of|What|For (?:a|an|all|each|it|that|the(?! same)|them|themselves|these|this|those|what))\b(?! is\?)")
 STANDS = re.compile(r"\bstands?\b(?! still|\()")
-COMMENT = re.compile(r"(?:^|\s)//[/<]*\s?(.*)$")
+COMMENT = re.compile(r"(?:^|\s)//[/<]*(?!\s?expect: )\s?(.*)$")  # not the message that a case of compile_fail expects
 NAMES = re.compile(r"`[^`]*`|\[[\w.]+\]")  # code, and the marks of models
 PROSE = (".hpp", ".cpp", ".md")
 PROSE_FOLDERS = ("include", "src", "test", "examples", "docs")
 # Folders whose prose is still to be turned round. A folder that is done leaves the list.
 NOT_YET: tuple[str, ...] = (
-    "docs/bench/", "docs/howto/", "docs/promises.md", "docs/reliability.md", "docs/tour/", "examples/",
-    "test/compile_fail/", "test/compiler_bugs/", "test/conformance/", "test/fuzz/", "test/linearizability/",
-    "test/model/", "test/nesting/", "test/package/", "test/simulation/", "test/soak/", "test/support/")
+    "docs/bench/", "docs/howto/", "docs/promises.md", "docs/reliability.md", "docs/tour/", "examples/")
 
 README = "README.md"
 FIRST_EXAMPLE = "examples/01_hello.cpp"

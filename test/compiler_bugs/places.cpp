@@ -1,7 +1,8 @@
-// Where an await stands in a function: bindings, loops, initialisers, conditions that declare, and what becomes of parameters and
-// exceptions.
+// The place of an await in a function: bindings, loops, initialisers, conditions that declare, and the fate of
+// parameters and exceptions.
 //
-// known: exception_of_a_parameter | clang 19 at -O0 | the exception is kept in the frame, and read after the frame went back | exception_of_a_parameter_without_a_handler
+// known: exception_of_a_parameter | clang 19 at -O0 | the exception is kept in the frame, and read after the frame went
+// back | exception_of_a_parameter_without_a_handler
 #include "shapes.hpp"
 
 #include <array>
@@ -201,7 +202,7 @@ task<int> variadic_parameters() {
     co_return co_await variadic(probe(1), probe(2), probe(3));
 }
 
-/// What a promise throws in return_value() goes to unhandled_exception().
+/// An exception of a promise in return_value() goes to unhandled_exception().
 struct throws_on_copy {
     throws_on_copy() = default;
     throws_on_copy(const throws_on_copy&) { throw 7; }
@@ -220,8 +221,8 @@ bool exception_of_return_value() {
     }
     return false;
 }
-/// A parameter whose copy into the frame throws: the exception comes out of the call, and the frame is gone by then. What gives its
-/// memory back writes over it, as a resource may.
+/// A parameter whose copy into the frame throws: the exception comes out of the call, and the frame is gone by then.
+/// The code that gives its memory back writes over it, as a resource may.
 struct overwritten {
     struct promise_type {
         overwritten get_return_object() noexcept { return {}; }
@@ -270,7 +271,7 @@ bool exception_of_a_parameter_without_a_handler() {
     }
     return false;
 }
-/// What initial_suspend() throws comes out of the call, and the frame and its parameters are gone.
+/// An exception of initial_suspend() comes out of the call, and the frame and its parameters are gone.
 struct throws_at_once {
     struct promise_type {
         throws_at_once get_return_object() noexcept { return {}; }
@@ -291,7 +292,7 @@ bool exception_of_initial_suspend() {
     }
     return false;
 }
-/// What unhandled_exception() throws comes out of resume(), and the coroutine is at its final suspension.
+/// An exception of unhandled_exception() comes out of resume(), and the coroutine is at its final suspension.
 struct rethrows {
     struct promise_type {
         rethrows get_return_object() noexcept { return {std::coroutine_handle<promise_type>::from_promise(*this)}; }

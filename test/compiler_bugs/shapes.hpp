@@ -1,4 +1,4 @@
-// What the shapes of this folder are made of: a coroutine type of few lines, so that a wrong answer is the compiler's,
+// The parts of the shapes of this folder: a coroutine type of few lines, so that a wrong answer is the compiler's,
 // awaitables that do and do not suspend, an object that detects when it is destroyed twice, and a main that runs each
 // shape in a process of its own, because some of them crash. Without a thread, and with nothing of Coflux.
 #pragma once

@@ -92,7 +92,7 @@ public:
 class on_the_stack : public manual_executor {
 public:
     void execute(std::coroutine_handle<> h) noexcept {
-        // From within a coroutine: on a stack below which that one stands, though not inside this call for long.
+        // From within a coroutine: on a stack above that of that one, though not inside this call for long.
         manual_executor::execute(h);
         if (coflux::testing::detail::on_this_stack::here().resumed != 0) {
             const int calls = std::exchange(coflux::testing::detail::on_this_stack::here().in_execute, 0);

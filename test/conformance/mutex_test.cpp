@@ -31,7 +31,7 @@ private:
     coflux::semaphore permits_{1};
 };
 
-/// As it would be written without knowledge of Coflux. What it does when it is unlocked is a parameter.
+/// As it would be written without knowledge of Coflux. Its act when it is unlocked is a parameter.
 enum class fault { none, last_first, forgets_one, lets_two_in };
 template <fault Fault>
 class foreign_mutex {

@@ -36,7 +36,7 @@ struct priority_of_pool {
     auto& executor() noexcept { return on; }
 };
 
-/// Executors that run one coroutine at a time, with what they stand on.
+/// Executors that run one coroutine at a time, with those below them.
 struct strand_of_pool {
     coflux::thread_pool_executor threads{2};
     coflux::strand<coflux::thread_pool_executor> on{threads};

@@ -32,7 +32,7 @@ struct result {
 
 struct model;
 
-/// What a waiter does at one channel. One that selects does several and gets one.
+/// A waiter's part at one channel. One that selects does several and gets one.
 struct part {
     doing what = doing::nothing;
     model* at = nullptr;
@@ -55,7 +55,7 @@ struct waiter : party {
     void decide(std::size_t which, result r);
 };
 
-/// What a channel must do. Entries of the two queues are a waiter and which of its parts waits.
+/// The rules of a channel. Entries of the two queues are a waiter and which of its parts waits.
 struct model {
     explicit model(std::size_t n) : capacity(n) {
         if (n == 0) {

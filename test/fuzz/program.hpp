@@ -31,5 +31,5 @@ private:
 
 }  // namespace coflux_fuzz
 
-/// What each fuzz program is: runs the bytes and checks what happens against its model; a failed check aborts.
+/// Each fuzz program is one: runs the bytes and checks what happens against its model; a failed check aborts.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size);

@@ -50,7 +50,7 @@ struct error {
 
 struct tree;
 
-/// What the model knows of one coroutine.
+/// The model's knowledge of one coroutine.
 struct node {
     tree* in = nullptr;
     node* parent = nullptr;

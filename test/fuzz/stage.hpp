@@ -1,8 +1,8 @@
-// What fuzz programs of coroutines run on: one thread, an executor that runs what the program names, and frames that
+// The ground of fuzz programs of coroutines: one thread, an executor that runs what the program names, and frames that
 // are counted.
 //
 // Each wait is a coroutine of its own, a party. Right before its co_await it informs the model, which from then on
-// knows what must come of it: `decided` with a result, `waits`, or `stops`. What really comes of it is compared when
+// knows what must come of it: `decided` with a result, `waits`, or `stops`. The real result is compared when
 // the coroutine goes on or dies; and once nothing is runnable, a party that is decided and has not gone on has lost a
 // wake-up.
 #pragma once
@@ -49,7 +49,7 @@ static_assert(coflux::executor<hand_executor>);
 
 using root = coflux::task<void, hand_executor>;
 
-/// What the model knows of a party.
+/// The model's knowledge of a party.
 enum class stand {
     fresh,     // has not come to its wait
     choosing,  // one of several things can be done at once; which one, it says itself

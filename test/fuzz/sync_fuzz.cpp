@@ -286,7 +286,7 @@ private:
         w.count = count;
         w.coroutine.emplace(waits(on_.env, &w));
     }
-    /// What the latch may still be counted down by, now that some parties that will do it have begun.
+    /// The number by which the latch may still be counted down, now that some parties that will do it have begun.
     std::size_t unarrived() const {
         std::size_t promised = 0;
         for (const auto& w : waiters_) {

@@ -54,7 +54,7 @@ std::size_t end_of_quoted(std::string_view text, std::size_t begin, std::size_t 
     for (++i; i != known && text[i] == '\r';) ++i;
     if (i == known) return goes_on ? end_of_line(text, begin) : i;
     if (text[i] == separator || text[i] == '\n') return i;
-    // More stands behind the quote: the record ends with the line of its first one.
+    // More is behind the quote: the record ends with the line of its first one.
     const std::size_t end = end_of_line(text, begin);
     return end < i ? end : end_of_line(text, i);
 }

@@ -1,4 +1,4 @@
-// What waits for moments against lists: delay_queue, rate_limiter, timer, and the limits of a condition_variable. A
+// Waits for moments, compared with lists: delay_queue, rate_limiter, timer, and the limits of a condition_variable. A
 // simulation gives the time, and the bytes also say in which order coroutines run.
 //
 // The program acts at moments at which nothing else happens. Between two of them all that is due comes, and goes on; so

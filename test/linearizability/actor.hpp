@@ -21,7 +21,7 @@ inline void dawdle(unsigned pauses) noexcept {
     for (unsigned i = 0; i < pauses; ++i) coflux::detail::cpu_pause();
 }
 
-/// What the actors of one history have in common.
+/// The common part of the actors of one history.
 struct common_ground {
     timepiece clock;
     std::atomic<const void*> first_thread{nullptr};  // on which the first actor began
@@ -109,7 +109,7 @@ public:
     }
 
     /// `co_await r.watch(m.lock())`: the same as without, but the moment is noted from which on the operation surely
-    /// stands in its queue. Without it nothing would distinguish a wake-up that was lost, or a wrong order, from an
+    /// is in its queue. Without it nothing would distinguish a wake-up that was lost, or a wrong order, from an
     /// operation that was slow to come.
     template <typename Request>
     class watched;
@@ -142,7 +142,7 @@ public:
         awaiter(const awaiter&) = delete;
         awaiter& operator=(const awaiter&) = delete;
         [[nodiscard]] bool await_ready() {
-            // A step begins: a lock that is tried when the others have run stands in no queue until then.
+            // A step begins: a lock that is tried when the others have run is in no queue until then.
             coflux::detail::ready_awaits_left = coflux::detail::ready_awaits_in_a_step - 1;
             return awaiter_.await_ready();
         }

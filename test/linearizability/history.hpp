@@ -1,4 +1,4 @@
-// What coroutines did to one object, and when: what a linearizability check looks at.
+// The operations of coroutines on one object, and their times: a linearizability check looks at them.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,7 @@ private:
     alignas(64) std::atomic<moment> next_{0};  // any value: how many moments there were
 };
 
-/// One operation. What kind, argument, value and result mean is its specification's to say.
+/// One operation. Its specification says what kind, argument, value and result mean.
 struct operation {
     moment called = never;
     moment returned = never;  ///< never: it is not known how it ended, nor whether it had an effect
@@ -79,7 +79,7 @@ inline bool is_parallel(const history& h) noexcept {
     });
 }
 
-/// What one actor did; its own until it has ended.
+/// The operations of one actor; its own until it has ended.
 class chronicle {
 public:
     static constexpr std::size_t room = 12;

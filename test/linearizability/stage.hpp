@@ -28,7 +28,7 @@ struct order_of_play {
     std::size_t threads = 2;  ///< of the pool
 };
 
-/// What came of it.
+/// The result.
 struct findings {
     std::uint64_t histories = 0;
     std::uint64_t operations = 0;
@@ -52,7 +52,7 @@ struct findings {
     }
 };
 
-/// What a watchdog looks at: how many histories have ended, and the seed of the one that runs.
+/// A watchdog looks at it: how many histories have ended, and the seed of the one that runs.
 struct pulse {
     std::atomic<std::uint64_t> ended{0};
     std::atomic<std::uint64_t> seed{0};

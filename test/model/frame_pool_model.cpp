@@ -7,7 +7,7 @@
 
 #include "support/model.hpp"
 
-// What the system does with the pages of an empty slab is no part of the model.
+// The system's treatment of the pages of an empty slab is no part of the model.
 void coflux::detail::discard_pages(void*, std::size_t) noexcept {}
 
 namespace {

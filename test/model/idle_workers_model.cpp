@@ -42,7 +42,7 @@ struct pool {
         MODEL_CHECK(alive.get() == 1);
         idle.leave();
     }
-    /// What worker::push_fork() and pool_worker::notify_one() do on an empty queue.
+    /// The steps of worker::push_fork() and pool_worker::notify_one() on an empty queue.
     void push_lone(job& j) {
         own.push(std::coroutine_handle<>::from_address(&j));
         const std::uint32_t word = idle.word().load(coflux::detail::memory_order_relaxed);

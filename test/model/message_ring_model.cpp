@@ -14,7 +14,7 @@ using coflux::model::plain;
 
 constexpr std::uint64_t soon = 1;
 
-/// What a sleeper calls in place of the system: as strong, on its own side alone.
+/// A sleeper calls it in place of the system: as strong, on its own side alone.
 void model_fence() noexcept {
     coflux::detail::light_thread_fence();
 }

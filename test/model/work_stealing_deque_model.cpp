@@ -10,13 +10,13 @@ namespace {
 using coflux::detail::work_stealing_deque;
 using coflux::model::plain;
 
-/// What the deque holds: written by its maker before the push, read by its taker, and taken once.
+/// An element of the deque: written by its maker before the push, read by its taker, and taken once.
 struct item {
     plain<int> made{0};
     int taken = 0;
 };
 
-/// What a thief calls in place of the system: as strong, on its own side alone. The light side is as strong in a model.
+/// A thief calls it in place of the system: as strong, on its own side alone. The light side is as strong in a model.
 void model_fence() noexcept {
     coflux::detail::light_thread_fence();
 }
@@ -40,7 +40,7 @@ struct of_deque : coflux::model::scenario<Threads> {
     }
     virtual void owner() = 0;
     virtual void thief(unsigned) { steal(); }
-    /// What is left is taken in the end: nothing is lost, and nothing was taken twice.
+    /// The rest is taken in the end: nothing is lost, and nothing was taken twice.
     void after() override {
         while (pop()) {}
         for (int i = 0; i < Items; ++i) MODEL_CHECK(items[i].taken == 1);
@@ -170,7 +170,7 @@ struct oldest_first : of_deque<2, 2, 2, Heavy> {
     }
 };
 
-/// What the scenarios of the split deque share: a thief that takes without a call, twice.
+/// The common part of the scenarios of the split deque: a thief that takes without a call, twice.
 template <unsigned Threads, int Items, std::size_t Capacity>
 struct of_split : of_deque<Threads, Items, Capacity, &model_fence> {
     void thief(unsigned) override {
@@ -222,7 +222,7 @@ struct retreat : of_split<3, 3, 4> {
     }
 };
 
-/// What the owner has made private again it pops freely, beside thieves that saw it shared.
+/// The owner pops freely what it has made private again, beside thieves that saw it shared.
 struct private_again : of_split<3, 5, 8> {
     void before() override {
         of_split<3, 5, 8>::before();

@@ -17,10 +17,10 @@ namespace {
 using pool = coflux::thread_pool_executor;
 using nesting = coflux_test::nesting<pool>;
 
-// What is promised of an optimised build: seconds of processor time, whatever else the machine does.
+// The promise for an optimised build: seconds of processor time, whatever else the machine does.
 constexpr double longest_request = 1e-3;
 constexpr double longest_stop = 1.0;
-// Of the time of a level, from 10 000 of them to 100 000. That of 1 000 is not compared: they lie in the
+// The growth of the time of a level, from 10 000 of them to 100 000. That of 1 000 is not compared: they lie in the
 // caches.
 constexpr double most_growth = 2.0;
 // The least of these counts: what else runs takes caches, and cores that share their units. Only a limit that was

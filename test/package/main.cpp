@@ -1,4 +1,4 @@
-// What each consumer builds: the program of the README's kind, against an installed or embedded Coflux.
+// Each consumer builds it: the program of the README's kind, against an installed or embedded Coflux.
 #include <coflux/coflux.hpp>
 
 #include <utility>

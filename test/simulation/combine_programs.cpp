@@ -228,7 +228,7 @@ job joins_a_scope(coflux::environment&, borrowed<trial> t, borrowed<children> x)
     COFLUX_HOLDS(t, x->running == 0 && x->values <= 10);
 }
 
-/// What stands outside a block, while its children and the block may look at it.
+/// The objects outside a block, while its children and the block may look at it.
 struct outside {
     int users = 0;
     bool dead = false;

@@ -135,7 +135,7 @@ job works_below(coflux::environment&, borrowed<trial> t, borrowed<tree> x) {
             co_await below.join();
         } catch (const planned_error&) {}
     }
-    // What was made below is gone, but for a result that was not taken: that fork's handle still has it.
+    // All that was made below is gone, but for a result that was not taken: that fork's handle still has it.
     COFLUX_HOLDS(t, frames.live <= 1);
 }
 

@@ -201,7 +201,7 @@ bool inject_stops(const options& wanted, std::uint64_t& points) {
     return true;
 }
 
-/// What goes wrong in a run of a process of its own.
+/// The fault in a run of a process of its own.
 struct fault_kind {
     const char* name;
     const char* what;     ///< in reports
@@ -213,7 +213,7 @@ constexpr fault_kind fault_kinds[] = {
     {"exception", "an exception at each await of an example", "an exception at await", true},
 };
 
-/// What a run with a fault ends with.
+/// The end of a run with a fault.
 enum ended { unhurt = 10, hurt = 11, stuck = 12, wrong = 13 };
 
 /// One run in which something goes wrong at the n-th point; in a process of its own. It may end with any exception.
@@ -257,7 +257,8 @@ int run_with_fault(const fault_kind& kind, std::size_t n, std::uint64_t seed) {
     return wrong;
 }
 
-/// What a program may come to that does not reckon with an error: memory that must be there, in the words of the check.
+/// True for an end of a program that does not reckon with an error: memory that must be there, in the words of the
+/// check.
 bool ends_by_design(const std::string& written) {
     return written.find("out of memory") != std::string::npos;
 }

@@ -17,7 +17,7 @@ moment sum(moment a, moment b) {
     return std::min(never, a + b);
 }
 
-/// What awaits all of these one after the other, or at the same time.
+/// The bounds of an await of all of these, one after the other or at the same time.
 bounds of_all(const std::vector<node>& of, bool at_once) {
     bounds b{.value = true};
     for (const node& n : of) {
@@ -180,7 +180,7 @@ bounds model_of_kind(const node& n) {
     return {};
 }
 
-/// What may stop some of its parts without having been stopped.
+/// True if it may stop some of its parts without having been stopped.
 bool requests_stops(part what) {
     switch (what) {
     case part::limited:

@@ -9,7 +9,7 @@
 
 namespace coflux_simulations {
 
-/// What a part of a program does. A part is a coroutine of its own: a call, or a fork where its parent makes one.
+/// The kind of a part of a program. A part is a coroutine of its own: a call, or a fork where its parent makes one.
 enum class part : std::uint8_t {
     // Parts without parts.
     value,
@@ -60,8 +60,8 @@ constexpr std::size_t parts = static_cast<std::size_t>(part::elsewhere) + 1;
 using moment = std::int64_t;
 constexpr moment never = std::int64_t{1} << 40;
 
-/// What may come of a part whose stop is not requested, and when at the latest. With a request it may stop at any time,
-/// or give a value all the same; it ends at once, because every wait here is a stop point.
+/// The possible ends of a part whose stop is not requested, and when at the latest. With a request it may stop at any
+/// time, or give a value all the same; it ends at once, because every wait here is a stop point.
 struct bounds {
     bool value = false;
     bool error = false;

@@ -140,7 +140,7 @@ part forked(coflux::environment&, borrowed<trial> t, borrowed<int> running, fate
     auto&& here = co_await coflux::context();
     co_await leaf(here, t, running, f);
 }
-/// What is awaited plainly in a coroutine that did not make it.
+/// A fork that is awaited plainly in a coroutine that did not make it.
 part awaits(coflux::environment&, part given) {
     co_await std::move(given);
 }
@@ -151,7 +151,7 @@ coflux::call<void> calls(coflux::environment&, part given) {
 struct made {
     operation what;
     std::unique_ptr<node> model;
-    bool gives_outcome = true;  // may stand in as_outcome()
+    bool gives_outcome = true;  // may be in as_outcome()
 };
 
 std::unique_ptr<node> leaf_of(fate f, bool stops_there) {

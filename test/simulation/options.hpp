@@ -1,4 +1,4 @@
-// What the programs of this folder take on their command line, and what they report.
+// The command line of the programs of this folder, and their report.
 #pragma once
 
 #include <cstdint>

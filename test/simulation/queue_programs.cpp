@@ -86,7 +86,7 @@ job drains(coflux::environment&, borrowed<trial> t, borrowed<passage> x, borrowe
     x->saw_close = true;
 }
 
-/// Stops receiver and senders at random. What the receiver was not there for any more is still in the queue.
+/// Stops receiver and senders at random. Values that the receiver was not there for any more are still in the queue.
 template <typename Receiver>
 coflux::call<void> passed(coflux::environment& here, trial& t, passage& x, std::vector<job>& jobs, Receiver& rx) {
     co_await joined(here, t, jobs, jobs.size());

@@ -1,4 +1,4 @@
-// Which schedule a seed stands for, and how one that fails is made shorter.
+// Which schedule a seed means, and how one that fails is made shorter.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ private:
     bool mostly_first_;
 };
 
-/// What a run gives when it fails; empty if it does not.
+/// The text of a run that fails; empty if it does not.
 using failure = std::string;
 using schedule = std::vector<coflux::testing::decision>;
 using runs_with = std::function<failure(coflux::testing::chooser&, schedule& made)>;

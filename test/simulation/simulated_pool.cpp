@@ -16,7 +16,7 @@ class detail::thread_pool {
 public:
     explicit thread_pool(thread_pool_options options) : options(std::move(options)) {}
 
-    /// The first question makes it: an executor more is more to explore. What goes first is drawn.
+    /// The first question makes it: an executor more is more to explore. The first to go is drawn.
     testing::sim_executor& at(priority p) {
         std::optional<testing::sim_executor>& found = p == priority::high ? high_ : low_;
         if (!found) {

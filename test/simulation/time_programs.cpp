@@ -142,7 +142,7 @@ root deadlines_stop_what_is_below(coflux::environment&, borrowed<trial> t) {
     co_await joined(here, *t, jobs, 2);
 }
 
-/// What was done to a timer, in order; and from that, what a wait is to give, and when.
+/// The operations on a timer, in order; and from that, what a wait is to give, and when.
 struct timer_history {
     struct change {
         clock::time_point at;
@@ -159,7 +159,7 @@ struct timer_history {
     std::vector<change> changes{{clock::time_point::min(), false, {}}};
 
     [[nodiscard]] bool pending() const { return changes.back().set && changes.back().moment > clock::now(); }
-    /// Of a wait that began at `begin`, when there were `known` changes. Nothing while it is pending.
+    /// The end of a wait that began at `begin`, when there were `known` changes. Nothing while it is pending.
     [[nodiscard]] std::optional<end> end_of(clock::time_point begin, std::size_t known) const {
         for (std::size_t i = known - 1; i != changes.size(); ++i) {
             const change& c = changes[i];
@@ -178,7 +178,7 @@ job sets(coflux::environment&, borrowed<trial> t, borrowed<timer_history> h) {
         const bool was_pending = h->pending();
         COFLUX_HOLDS(t, h->timer.pending() == was_pending);
         if (t->random.one_in(4)) {
-            // What has fired stays so.
+            // A timer that has fired stays so.
             if (was_pending) h->changes.push_back({clock::now(), false, {}});
             COFLUX_HOLDS(t, h->timer.stop() == was_pending);
         } else {

@@ -1,4 +1,4 @@
-// What the property programs share: a world of one seed, what they leave behind, and what must hold.
+// The common part of the property programs: a world of one seed, what they leave behind, and what must hold.
 #pragma once
 
 #include <array>
@@ -36,7 +36,7 @@ using coflux::testing::simulation;
 using job = coflux::fork<void, sim_executor>;
 using root = coflux::task<void, sim_executor>;
 
-/// What a program does at random: SplitMix64, another sequence than the chooser's.
+/// A program's random choices: SplitMix64, another sequence than the chooser's.
 class random_numbers {
 public:
     explicit random_numbers(std::uint64_t seed) noexcept : state_(seed ^ 0x5851f42d4c957f2dU) {}
@@ -175,5 +175,5 @@ struct listed {
 
 }  // namespace coflux_simulations
 
-/// What must hold in a program whose trial is `t`.
+/// A condition that must hold in a program whose trial is `t`.
 #define COFLUX_HOLDS(t, ...) (t)->expect(static_cast<bool>(__VA_ARGS__), #__VA_ARGS__)

@@ -26,14 +26,14 @@ public:
     ~present() { alive.fetch_sub(1, std::memory_order_relaxed); }
 };
 
-/// What one kind has done so far.
+/// The work of one kind so far.
 struct tally {
     std::atomic<std::uint64_t> operations{0};
 
     void add(std::uint64_t n) noexcept { operations.fetch_add(n, std::memory_order_relaxed); }
 };
 
-/// What a round gets. Lifetime: outlives it.
+/// The argument of a round. Lifetime: outlives it.
 struct round {
     std::uint64_t seed;
     tally* done;
@@ -52,7 +52,7 @@ struct job {
 std::span<const job> task_jobs() noexcept;
 std::span<const job> sync_jobs() noexcept;
 std::span<const job> channel_jobs() noexcept;
-/// For the test of the watchdog: not in the mixture.
+/// The test of the watchdog uses them: not in the mixture.
 std::span<const job> faulty_jobs() noexcept;
 
 }  // namespace coflux_test::soak

@@ -103,7 +103,7 @@ struct plan {
     std::chrono::seconds patience;
 };
 
-/// What a lane runs in: a pool, and its neighbour for what crosses.
+/// The place of a lane: a pool, and its neighbour for what crosses.
 struct site {
     site(pool& here, pool& there) : environment(coflux::make_environment(&memory, here, there)) {}
     coflux::counting_resource memory;
@@ -213,7 +213,8 @@ int main(int argc, char** argv) {
         std::printf("NOT SO: no coroutine is alive at the end (%ld are)\n", alive.load());
         passed = false;
     }
-    // What a short run has not had time to reach, and then half as much again: a leak of one frame a round is far more.
+    // The bound is what a short run has not had time to reach, and then half as much again: a leak of one frame a round
+    // is far more.
     if (most > 1.5 * early + 64) {
         std::printf("NOT SO: memory is bounded (%.1f MiB after a fifth of the time, %.1f MiB later)\n", early, most);
         passed = false;

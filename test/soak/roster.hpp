@@ -23,7 +23,7 @@ struct lane {
 };
 
 /// Ends the process when one of the lanes has not ended a round for a long time, and prints where all that it waits for
-/// stands.
+/// is.
 class watchdog {
 public:
     watchdog(const std::deque<lane>& lanes, std::chrono::seconds patience);

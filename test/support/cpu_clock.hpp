@@ -1,4 +1,4 @@
-// What threads take of the processors: their time, and how often they go to sleep.
+// The threads' use of the processors: their time, and how often they go to sleep.
 #pragma once
 
 #include <chrono>
@@ -15,11 +15,11 @@ inline std::chrono::nanoseconds time_of(clockid_t clock) {
     clock_gettime(clock, &now);
     return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
 }
-/// Of all threads of the process.
+/// The time of all threads of the process.
 inline std::chrono::nanoseconds process_cpu_time() {
     return time_of(CLOCK_PROCESS_CPUTIME_ID);
 }
-/// Of the calling thread. It does not pass while other programs have the processor.
+/// The time of the calling thread. It does not pass while other programs have the processor.
 inline std::chrono::nanoseconds thread_cpu_time() {
     return time_of(CLOCK_THREAD_CPUTIME_ID);
 }
@@ -31,7 +31,7 @@ inline std::size_t voluntary_switches() {
     return static_cast<std::size_t>(used.ru_nvcsw);
 }
 
-/// Whether the process comes to use less than `share` of a processor for the length of a window. Of many windows,
+/// Whether the process comes to use less than `share` of a processor for the length of a window. It tries many windows,
 /// because on a busy machine a thread may come late to its rest, and the system counts interrupts with the thread that
 /// they interrupt. A process that does not rest spoils all of them.
 inline bool comes_to_rest(double share, std::chrono::milliseconds window) {

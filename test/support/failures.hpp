@@ -1,4 +1,4 @@
-// What the kit reports as a failure of the test, caught so that a test can look at it.
+// Failures of the test that the kit reports, caught so that a test can look at it.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The smallest primitive that waits: opened once, from any thread. What tests of the core wait in.
+// The smallest primitive that waits: opened once, from any thread. Tests of the core wait in it.
 #pragma once
 
 #include <coroutine>

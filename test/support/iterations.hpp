@@ -34,7 +34,7 @@ constexpr std::size_t repetitions(std::size_t law) noexcept {
     return at_full_speed ? law : law / 40;
 }
 
-/// What the laws call ten million. Of a fortieth of it, a completion that left the two words of a call behind would
+/// The ten million of the laws. With a fortieth of it, a completion that left the two words of a call behind would
 /// still fill the small stack (small_stack.hpp) eight times.
 inline constexpr std::size_t ten_million = repetitions(10'000'000);
 /// Rounds of a race between two threads.

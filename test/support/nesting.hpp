@@ -11,7 +11,7 @@
 
 namespace coflux_test {
 
-/// Forks on `E`, one below the other. What each awaits the next one by is said by two kinds, which take turns.
+/// Forks on `E`, one below the other. Two kinds, which take turns, say how each awaits the next one.
 template <typename E>
 class nesting {
     using fork = coflux::fork<int, E>;

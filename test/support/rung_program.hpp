@@ -1,4 +1,4 @@
-// What the programs of the reliability ladder have in common: the same options, and a report of what they have done.
+// The common part of the programs of the reliability ladder: the same options, and a report of what they have done.
 #pragma once
 
 #include <charconv>
@@ -12,7 +12,7 @@
 
 namespace coflux_test {
 
-/// What a program of the ladder reports: one JSON object.
+/// The report of a program of the ladder: one JSON object.
 struct rung_report {
     std::string rung;
     std::string name;

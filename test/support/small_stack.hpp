@@ -13,7 +13,7 @@
 namespace coflux_test {
 
 // ThreadSanitizer of g++ puts what it keeps per thread there, too, and has no thread with less. Under AddressSanitizer
-// of g++ a coroutine's resumption takes more than 3 KiB, and 64 of them may stand on each other before a loop has
+// of g++ a coroutine's resumption takes more than 3 KiB, and 64 of them may lie on each other before a loop has
 // control.
 inline constexpr std::size_t small_stack_bytes = (COFLUX_TEST_TSAN != 0 ? 4096 : COFLUX_ASAN != 0 ? 512 : 256) * 1024;
 

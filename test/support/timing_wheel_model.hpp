@@ -1,4 +1,4 @@
-// What a timing wheel must do, for tests and fuzz programs that compare it with one.
+// The rules of a timing wheel, for tests and fuzz programs that compare it with one.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ struct numbered_timer : coflux::detail::timer_node {
     std::size_t number = 0;
 };
 
-/// What a wheel must do, the slow way: equal keys of a multimap keep the order of their insertion.
+/// A wheel, the slow way: equal keys of a multimap keep the order of their insertion.
 class timing_wheel_model {
 public:
     timing_wheel_model(std::size_t timers, std::uint64_t now) : now_(now), places_(timers) {}

@@ -12,7 +12,7 @@
 
 namespace coflux_test {
 
-/// What happened, in order; from any thread.
+/// The events, in order; from any thread.
 class journal {
 public:
     void write(std::string line) {

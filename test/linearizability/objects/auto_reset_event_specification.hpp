@@ -1,4 +1,4 @@
-// What an auto_reset_event does, one operation after the other.
+// An auto_reset_event, one operation after the other.
 #pragma once
 
 #include <span>

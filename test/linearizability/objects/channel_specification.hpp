@@ -1,4 +1,4 @@
-// What one or two channels do, one operation after the other; two, because a select looks at both.
+// One or two channels, one operation after the other; two, because a select looks at both.
 #pragma once
 
 #include <algorithm>
@@ -193,7 +193,7 @@ private:
     static bool is_drained(const channel& c) noexcept { return c.is_closed != 0 && c.count == 0 && c.reserved == 0; }
 
 public:
-    /// Ends the wait of one that stands in a queue of the channel `where`, and leaves the other queue, if it is a
+    /// Ends the wait of one that is in a queue of the channel `where`, and leaves the other queue, if it is a
     /// select.
     void serve(op_id who, std::size_t where, std::uint8_t result) noexcept {
         leave(at_, who, done_);

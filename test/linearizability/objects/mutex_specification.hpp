@@ -1,4 +1,4 @@
-// What a mutex does, one operation after the other.
+// A mutex, one operation after the other.
 #pragma once
 
 #include <span>

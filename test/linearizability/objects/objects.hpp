@@ -1,4 +1,4 @@
-// What there is to be checked.
+// The objects to be checked.
 #pragma once
 
 #include <span>

@@ -1,4 +1,4 @@
-// What a semaphore does, one operation after the other.
+// A semaphore, one operation after the other.
 #pragma once
 
 #include <span>

@@ -1,4 +1,4 @@
-// What a shared_mutex does, one operation after the other.
+// A shared_mutex, one operation after the other.
 #pragma once
 
 #include <span>

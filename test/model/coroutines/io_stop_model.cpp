@@ -44,7 +44,7 @@ using coflux::model::ring_system;
 
 std::shared_ptr<io_source> the_source;
 
-/// What is posted wakes the thread that sleeps in the ring.
+/// A post wakes the thread that sleeps in the ring.
 struct io_executor : coflux::model::bag_executor {
     void execute(std::coroutine_handle<> h) noexcept {
         bag_executor::execute(h);
@@ -56,7 +56,7 @@ using fork = coflux::fork<T, io_executor>;
 template <typename T>
 using task = coflux::task<T, io_executor>;
 
-/// What the system writes to: it must not do so when this has died.
+/// The buffer that the system writes to: it must not do so when this has died.
 struct read_buffer {
     plain<int> byte{0};
     ~read_buffer() {

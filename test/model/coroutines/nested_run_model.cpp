@@ -109,7 +109,7 @@ struct of_nested : coroutine_scenario<Derived, 2>, coflux::model::places, root_o
         return ran;
     }
 
-    /// What most children do: they suspend in their nested runs, and end on any thread.
+    /// The acts of most children: they suspend in their nested runs, and end on any thread.
     template <typename Returned>
     static Returned leaves(environment&, Derived* s) {
         co_await goes_elsewhere{};

@@ -200,7 +200,7 @@ struct record_begins : of_stop<record_begins, 3> {
     }
 };
 
-/// Two children compute, and look late, while the walk stands at the record of one of them, goes on to the other, and
+/// Two children compute, and look late, while the walk rests at the record of one of them, goes on to the other, and
 /// ends: a look finds the request above, or the mark.
 struct looks_past_records : of_stop<looks_past_records, 3> {
     int began = 0;  // the model's own, as are the others: they order nothing
@@ -328,7 +328,7 @@ struct asked_below : two_requests<asked_below> {
     }
 };
 
-/// What waits in a call is in the record of the coroutine above.
+/// A wait in a call is in the record of the coroutine above.
 struct stop_in_call : of_stop<stop_in_call, 3> {
     static coflux::call<void> waits(environment&, manual_reset_event& e) { co_await e.wait(); }
     static task<void> root(environment&, stop_in_call* s) {
@@ -515,7 +515,7 @@ struct call_of_object_beside : of_stop<call_of_object_beside, 2> {
 };
 
 /// Two requests, one of the root and one of a child, and a child below both that ends: each walk, of which a step is
-/// one record, stands somewhere while the other goes by.
+/// one record, rests somewhere while the other goes by.
 struct stop_twice : of_stop<stop_twice, 3> {
     coflux::detail::atomic<environment*> inside{nullptr};
     manual_reset_event never;

@@ -26,7 +26,7 @@ template <typename T>
 using task = coflux::task<T, bag_executor>;
 
 /// Threads 0 and 1 serve the pool, and thread 0 requests the stop of the root. Thread 2, if there is one, sets the
-/// event. What is made in the root's environment object is no child of the root: a stop of that alone reaches it by a
+/// event. A coroutine in the root's environment object is no child of the root: a stop of that alone reaches it by a
 /// relay only.
 template <typename Derived, unsigned Threads>
 struct of_relay : coroutine_scenario<Derived, Threads>, root_on_pool {
@@ -111,7 +111,7 @@ struct stopped_as_outcome : of_relay<stopped_as_outcome, 3> {
     }
 };
 
-/// What is stopped passes it on.
+/// A stopped coroutine passes it on.
 struct stopped_in_turn : of_relay<stopped_in_turn, 2> {
     static fork<void> passes_on(environment& env, stopped_in_turn* s) {
         const lives here(s->second);

@@ -1,4 +1,4 @@
-// What a server and its clients ask of I/O, on a simulated network and a simulated disk, under many seeds: for the
+// A server and its clients over I/O, on a simulated network and a simulated disk, under many seeds: for the
 // mutants of test/model/mutants_io.toml, each of which must be found here. The program itself is right.
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
 // Jobs that crash, stop, fail and are run again, in simulation, under many seeds: nothing is lost; at least once gives
-// no gap, exactly once no double; the same output whatever the schedule. For the mutants of
-// test/model/mutants_stream.toml, too, each of which must be found here. The program itself is right.
+// no gap, exactly once no double; the same output whatever the schedule. Each mutant of
+// test/model/mutants_stream.toml must be found here, too. The program itself is right.
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
@@ -56,7 +56,7 @@ struct fault : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// What outlives a crash: the records, and what source, sink and store have kept.
+/// The world outlives a crash: the records, and what source, sink and store have kept.
 struct world {
     std::vector<std::vector<order>> partitions;
     std::map<std::string, std::int64_t> committed;  // by the source
@@ -116,7 +116,7 @@ private:
     bool commits_;
 };
 
-/// What is written waits in the process; a flush, or a commit, makes it visible.
+/// A written record waits in the process; a flush, or a commit, makes it visible.
 class sink {
 public:
     explicit sink(world& w, bool transactional) : world_(w), is_transactional_(transactional) {}
@@ -185,7 +185,7 @@ world make_world(std::size_t faults) {
     const std::size_t records = 5 + choose(20);
     for (std::size_t i = 0; i != records; ++i) {
         const int customer = static_cast<int>(choose(customers));
-        // A customer's orders stand in one partition, in order.
+        // A customer's orders are in one partition, in order.
         w.partitions[static_cast<std::size_t>(customer) % w.partitions.size()].push_back(
             {customer, ++numbers[static_cast<std::size_t>(customer)]});
     }
@@ -285,7 +285,7 @@ std::vector<counted> outputs_of(world& w, Delivery delivery, plan how) {
     return w.written;
 }
 
-// What differs, for a report.
+// The difference, for a report.
 std::string difference(const std::vector<counted>& got, const std::vector<counted>& wanted) {
     std::string text;
     const auto add = [&](const char* what, const std::vector<counted>& these, const std::vector<counted>& those) {

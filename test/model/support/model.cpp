@@ -93,7 +93,7 @@ double now() {
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// What failed, and in which interleaving; the history is long, and printed on demand.
+/// Prints the failure and its interleaving; the history is long, and printed on demand.
 void print_failure(const entry& e, std::uint64_t number, bool history, const std::string& told) {
     if (history) std::cout << told;
     std::istringstream lines(told);

@@ -1,4 +1,4 @@
-// What a model is written with: scenarios of a few threads and operations, and the main that runs them under Relacy.
+// The means of a model: scenarios of a few threads and operations, and the main that runs them under Relacy.
 //
 // A scenario derives from scenario<threads>. Relacy makes one for each interleaving, calls before(), thread(0) …
 // thread(n - 1) interleaved, after(), and destroys it. Payloads are model::plain, so that an access that nothing orders
@@ -44,7 +44,7 @@ inline void wait_a_while(unsigned most) noexcept {
     for (unsigned n = rl::rand(most); n != 0; --n) detail::cpu_pause();
 }
 
-/// What a scenario is to the runner, which is compiled once for all.
+/// A scenario as the runner sees it, which is compiled once for all.
 class any_scenario {
 public:
     any_scenario() = default;

@@ -1,6 +1,7 @@
 // Relacy, without the words that it takes from the language and the standard library by macros.
 //
-// Source: D. Vyukov's Relacy race detector, package relacy-dev. Only this header of it compiles with g++ 14 and clang 19.
+// Source: D. Vyukov's Relacy race detector, package relacy-dev. Only this header of it compiles with g++ 14 and clang
+// 19.
 #pragma once
 
 #include <cassert>
@@ -43,7 +44,7 @@
 
 namespace coflux::model {
 
-/// Where an operation of a model stands in the source, for the history that a failure prints.
+/// The place of an operation of a model in the source, for the history that a failure prints.
 inline rl::debug_info at(const std::source_location& place) {
     return rl::debug_info(place.function_name(), place.file_name(), place.line());
 }

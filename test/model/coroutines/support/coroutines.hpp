@@ -15,7 +15,7 @@
 
 namespace coflux::model {
 
-/// An executor that model threads serve. What is posted is run by one of those that call run_one(), in any order. A
+/// An executor that model threads serve. A posted coroutine is run by one of those that call run_one(), in any order. A
 /// post orders what came before it before what is posted, and nothing else: the bookkeeping is not atomic and belongs
 /// to the model.
 class bag_executor {
@@ -94,7 +94,7 @@ struct coroutine_scenario : scenario<Threads>, begins_memory, begins_stops {
     void holds() {}
 };
 
-/// What most scenarios are: a root on a pool that all threads serve. Thread 0 makes it, and holds its handle to the
+/// The form of most scenarios: a root on a pool that all threads serve. Thread 0 makes it, and holds its handle to the
 /// end.
 struct root_on_pool {
     bag_executor pool;

@@ -1,4 +1,4 @@
-// What stands in for src/memory/frame_pool.cpp in the model programs: each block is one of the heap's, is filled when
+// Replaces src/memory/frame_pool.cpp in the model programs: each block is one of the heap's, is filled when
 // it is freed and is not used again in the same interleaving, so that a use after that is found.
 #include "model_memory.hpp"
 
@@ -20,7 +20,7 @@ struct block {
     std::size_t bytes;
     bool lives;
 };
-// Of the current interleaving; not atomic, because they belong to the model and not to what is checked.
+// The blocks of the current interleaving; not atomic, because they belong to the model and not to what is checked.
 block blocks[most];
 std::size_t made = 0;
 std::size_t lives = 0;

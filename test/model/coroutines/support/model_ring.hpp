@@ -74,7 +74,7 @@ public:
         return 0;
     }
 
-    // What the two sides share.
+    // The common part of the two sides.
     std::array<io_uring_sqe, 4> sqes{};
     std::array<io_uring_cqe, 16> cqes{};
     unsigned sq_head = 0;
@@ -183,7 +183,7 @@ int ring::enter(std::uint64_t nanoseconds) noexcept {
     return model::ring_system::present()->enter(nanoseconds);
 }
 
-// What the source calls of the C library.
+// The functions of the C library that the source calls.
 inline int eventfd(unsigned, int) noexcept {
     return 3;
 }

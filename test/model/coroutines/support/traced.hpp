@@ -9,7 +9,7 @@
 
 namespace coflux::model {
 
-/// What stands for plain memory: each address at which a traced value ever was has one of Relacy's variables, which
+/// A model of plain memory: each address at which a traced value ever was has one of Relacy's variables, which
 /// outlives the value. So Relacy sees when a slot is filled again before it was emptied, and not only when a value is
 /// read too early.
 class places {

@@ -28,7 +28,7 @@ inline constexpr memory_order memory_order_seq_cst = rl::mo_seq_cst;
 
 namespace coflux::model {
 
-/// What a new value of Relacy's begins with: its objects have a default constructor and no other.
+/// The first bits of a new value of Relacy's: its objects have a default constructor and no other.
 inline std::uint64_t first_bits = 0;
 
 /// The bits of any T that std::atomic takes, with the arithmetic of its width.
@@ -213,7 +213,7 @@ public:
     void notify_one(const place& p = place::current()) const noexcept { word(p).wake(rl::ctx(), 1, at(p)); }
     void notify_all(const place& p = place::current()) const noexcept { word(p).wake(rl::ctx(), 64, at(p)); }
 
-    /// What a futex does: sleeps if the word is `old`, which no wake-up can come between. True if the time was over.
+    /// As a futex: sleeps if the word is `old`, which no wake-up can come between. True if the time was over.
     bool park_if(T old, bool is_timed, const place& p = place::current()) const noexcept {
         // A read-modify-write that changes nothing reads what is there now, as the kernel does under its lock.
         if (!(word(p).fetch_add(bits{0}, rl::mo_relaxed, at(p)).bits == to_bits(old))) return false;

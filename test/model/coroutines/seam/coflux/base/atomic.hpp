@@ -96,7 +96,7 @@ public:
         e.destroy = [](void* m) { static_cast<modelled*>(m)->~modelled(); };
         return *::new (static_cast<void*>(e.bytes)) modelled(value);
     }
-    /// What is at `address`; a global that was not touched yet begins with `initial`.
+    /// The word at `address`; a global that was not touched yet begins with `initial`.
     template <typename T>
     rl::atomic<T>& at(const void* address, const T& initial, const std::source_location& where) noexcept {
         const std::size_t before = used_;
@@ -153,7 +153,7 @@ inline void forget(const void* from, std::size_t bytes) noexcept {
     atomics.forget(from, bytes);
 }
 
-/// For the model's main: see test/model/support/model.hpp.
+/// The model's main calls it: see test/model/support/model.hpp.
 inline void forget_atomics() noexcept {
     atomics.end(false);
 }
@@ -323,7 +323,7 @@ void begins(const T& value) noexcept {
     atomics.make<word_of<T>>(&value, to_word(value));
 }
 
-/// What atomic and atomic_ref share: `Self::value()` is where the value would be.
+/// The common part of atomic and atomic_ref: `Self::value()` is where the value would be.
 template <typename Self, typename T>
 class atomic_interface {
     using ops = operations<T>;

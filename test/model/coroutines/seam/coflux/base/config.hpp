@@ -1,4 +1,4 @@
-// What base/config.hpp says, but for the pause of a loop that waits: there Relacy runs another thread.
+// The same as base/config.hpp, but for the pause of a loop that waits: there Relacy runs another thread.
 #pragma once
 
 #define COFLUX_LONGEST_LOOK 1
