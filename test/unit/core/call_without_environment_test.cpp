@@ -220,7 +220,7 @@ root_by_hand calls_members_and_lambdas(coflux::environment&) {
     co_await add(2);
     co_await add(3);
     EXPECT_EQ(sum, 5);
-    const auto generic = [&sum](auto&& x) -> coflux::call<int> { co_return sum + x; };
+    const auto generic = [&sum](auto x) -> coflux::call<int> { co_return sum + x; };
     EXPECT_EQ(co_await generic(1), 6);
     EXPECT_EQ(co_await []() -> coflux::call<int> { co_return 7; }(), 7);
 }
