@@ -144,6 +144,7 @@ kafka_client::kafka_client(rd_kafka_type_t type, kafka_settings settings, const 
       request_timeout_(static_cast<int>(options.request_timeout.count())) {
     rd_kafka_conf_set_opaque(settings.conf_.get(), this);
     rd_kafka_conf_set_log_cb(settings.conf_.get(), &kafka_client::log);
+    rd_kafka_conf_set_error_cb(settings.conf_.get(), &kafka_client::fail);  // of what comes without an event
     std::array<char, 512> reason{};
     handle_ = rd_kafka_new(type, settings.conf_.get(), reason.data(), reason.size());
     if (handle_ == nullptr) {
@@ -174,6 +175,22 @@ void kafka_client::log(const rd_kafka_t* of, int level, const char* facility, co
     auto& self = *static_cast<kafka_client*>(rd_kafka_opaque(of));
     if (level <= errors) self.complain(text);
     if (self.on_log_) self.on_log_({level, facility, text});
+}
+
+void kafka_client::fail(rd_kafka_t*, int code, const char* text, void* self) noexcept {
+    static_cast<kafka_client*>(self)->note(static_cast<rd_kafka_resp_err_t>(code), text);
+}
+
+void kafka_client::note(rd_kafka_resp_err_t code, const char* text) noexcept {
+    complain(text);
+    if (passes(code) || noted_.has_value()) return;
+    try {
+        throw_if_ended("poll");
+        noted_ = make_kafka_error(code, "poll", text);
+    } catch (const kafka::error& e) {
+        noted_ = e;
+    } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): the complaint may have been kept
+    }
 }
 
 void kafka_client::complain(std::string_view text) noexcept {

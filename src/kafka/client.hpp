@@ -131,6 +131,13 @@ public:
     /// The next event, or none.
     [[nodiscard]] kafka_owned<rd_kafka_event_t> take() const noexcept;
 
+    /// An error that did not come as an event, but in a call of the coroutine that polls. A passing one is a complaint.
+    void note(rd_kafka_resp_err_t code, const char* text) noexcept;
+    /// The first that was noted since the last call.
+    /// Pre: as the caller of note().
+    [[nodiscard]] std::optional<kafka::error> take_noted() noexcept { return std::exchange(noted_, std::nullopt); }
+    [[nodiscard]] bool has_noted() const noexcept { return noted_.has_value(); }
+
     void complain(std::string_view text) noexcept;
     [[nodiscard]] std::string last_complaint() const;
 
@@ -142,6 +149,7 @@ public:
 
 private:
     ~kafka_client();
+    static void fail(rd_kafka_t* of, int code, const char* text, void* self) noexcept;
     static void log(const rd_kafka_t* of, int level, const char* facility, const char* text);
 
     std::string brokers_;
@@ -149,6 +157,7 @@ private:
     int request_timeout_;
     mutable mutex lock_;
     std::string complaint_;  // under lock_
+    std::optional<kafka::error> noted_;
     auto_reset_event woken_;
     rd_kafka_t* handle_ = nullptr;
     kafka_owned<rd_kafka_queue_t> queue_;

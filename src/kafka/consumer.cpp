@@ -18,21 +18,6 @@
 
 namespace coflux {
 namespace detail {
-/// One coroutine at a time polls, or acknowledges.
-class polling_turn {
-public:
-    explicit polling_turn(atomic<bool>& taken) : taken_(taken) {
-        COFLUX_VERIFY(!taken_.exchange(true, memory_order_acquire),  // pairs with the release below
-                      "two coroutines poll, or acknowledge, one Kafka consumer");
-    }
-    polling_turn(const polling_turn&) = delete;
-    polling_turn& operator=(const polling_turn&) = delete;
-    ~polling_turn() { taken_.store(false, memory_order_release); }
-
-private:
-    atomic<bool>& taken_;
-};
-
 namespace {
 
 constexpr std::array refused_of_consumer{
@@ -88,12 +73,20 @@ kafka_settings settings_of(const kafka::consumer_options& o) {
 kafka_consumer::kafka_consumer(const kafka::consumer_options& options)
     : client(new kafka_client(RD_KAFKA_CONSUMER, settings_of(options), options.client)),
       // Often enough that librdkafka sees the member poll.
-      looks_each(std::max(options.poll_timeout, options.session_timeout) / 3) {}
+      looks_each(std::max(options.poll_timeout, options.session_timeout) / 3),
+      reports_end_(options.reports_end) {}
 
 kafka::polled kafka_consumer::take(std::vector<kafka::message>& into, std::size_t most) {
     kafka::polled got;
     // Nothing is taken unless there is room for it. Twice the room, because a caller may collect.
     if (into.capacity() - into.size() < most) into.reserve(std::max(into.size() + most, 2 * into.capacity()));
+    if (gives_batches()) {
+        for (const rd_kafka_message_t* const m : take_batch(most)) {
+            into.push_back(kafka::message(nullptr, m, *client));
+            ++got.count;
+        }
+        return got;
+    }
     while (got.count < most) {
         kafka_owned<rd_kafka_event_t> e = set_aside_ != nullptr ? std::move(set_aside_) : client->take();
         if (e == nullptr) break;
@@ -118,6 +111,28 @@ kafka::polled kafka_consumer::take(std::vector<kafka::message>& into, std::size_
     }
     client->share(got.count);
     return got;
+}
+
+std::span<rd_kafka_message_t* const> kafka_consumer::take_batch(std::size_t most) {
+    if (batch_.size() < most) batch_.resize(most);
+    for (;;) {
+        if (const auto failed = client->take_noted(); failed.has_value()) throw kafka::error(*failed);
+        const ssize_t count = rd_kafka_consume_batch_queue(client->queue(), 0, batch_.data(), most);
+        std::size_t good = 0;
+        for (ssize_t i = 0; i < count; ++i) {
+            rd_kafka_message_t* const m = batch_[static_cast<std::size_t>(i)];
+            if (m->err == RD_KAFKA_RESP_ERR_NO_ERROR) [[likely]] {
+                batch_[good++] = m;
+            } else {  // told behind the messages
+                client->note(m->err, rd_kafka_message_errstr(m));
+                rd_kafka_message_destroy(m);
+            }
+        }
+        // Without a message, something of librdkafka's own may have been in front.
+        if (good == 0 && (client->has_noted() || rd_kafka_queue_length(client->queue()) != 0)) continue;
+        client->share(good);
+        return {batch_.data(), good};
+    }
 }
 
 bool kafka_consumer::told_by(rd_kafka_event_t& e, kafka::polled& got) {
@@ -247,13 +262,12 @@ call<void> consumer::assign(environment&, std::vector<position> partitions) {
 }
 
 call<polled> consumer::poll(environment&, std::vector<message>& into, std::size_t most) {
-    constexpr std::size_t most_of_all = 100'000;
     detail::kafka_consumer& s = get();
     const detail::polling_turn alone(s.is_polled);
     co_await detail::turn();
     if (s.unanswered().has_value()) co_await blocking([&] { s.answer(polled(*s.unanswered())); });
     for (;;) {
-        polled got = s.take(into, std::clamp<std::size_t>(most, 1, most_of_all));
+        polled got = s.take(into, std::clamp<std::size_t>(most, 1, s.most_of_a_poll));
         if (got.what != polled::kind::messages || got.count != 0) co_return got;
         s.client->throw_if_ended("poll");  // nothing comes any more
         (void)co_await timeout(s.client->woken().wait(), s.looks_each);

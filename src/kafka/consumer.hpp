@@ -4,8 +4,10 @@
 #include <chrono>
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <vector>
 
+#include <coflux/base/assert.hpp>
 #include <coflux/base/atomic.hpp>
 #include <coflux/base/thread.hpp>
 #include <coflux/kafka/consumer.hpp>
@@ -14,8 +16,25 @@
 
 namespace coflux::detail {
 
+/// One coroutine at a time polls, or acknowledges.
+class polling_turn {
+public:
+    explicit polling_turn(atomic<bool>& taken) : taken_(taken) {
+        COFLUX_VERIFY(!taken_.exchange(true, memory_order_acquire),  // pairs with the release below
+                      "two coroutines poll, or acknowledge, one Kafka consumer");
+    }
+    polling_turn(const polling_turn&) = delete;
+    polling_turn& operator=(const polling_turn&) = delete;
+    ~polling_turn() { taken_.store(false, memory_order_release); }
+
+private:
+    atomic<bool>& taken_;
+};
+
 class kafka_consumer {
 public:
+    static constexpr std::size_t most_of_a_poll = 100'000;
+
     explicit kafka_consumer(const kafka::consumer_options& options);
     kafka_consumer(const kafka_consumer&) = delete;
     kafka_consumer& operator=(const kafka_consumer&) = delete;
@@ -24,6 +43,14 @@ public:
 
     /// Takes what there is, without waiting: messages, or what is not one and is in front of them; else nothing.
     [[nodiscard]] kafka::polled take(std::vector<kafka::message>& into, std::size_t most);
+    /// Nothing but messages and errors can come: no change, and no end.
+    [[nodiscard]] bool gives_batches() const noexcept {
+        // relaxed: the program's own order has the subscription in front of what comes of it.
+        return !reports_end_ && !joins.load(memory_order_relaxed);
+    }
+    /// As take(), until the next call. The messages are the caller's, and a share of the client for each.
+    /// Pre: gives_batches().
+    [[nodiscard]] std::span<rd_kafka_message_t* const> take_batch(std::size_t most);
     /// The change that poll() gave, until it is acknowledged.
     [[nodiscard]] const std::optional<kafka::polled>& unanswered() const noexcept { return unanswered_; }
 
@@ -43,8 +70,10 @@ private:
     /// False: nothing that the caller must know.
     bool told_by(rd_kafka_event_t& e, kafka::polled& got);
 
+    const bool reports_end_;
     // Used by the coroutine that polls.
     kafka_owned<rd_kafka_event_t> set_aside_;
+    std::vector<rd_kafka_message_t*> batch_;
     std::optional<kafka::polled> unanswered_;
 
     mutable mutex lock_;

@@ -9,9 +9,11 @@
 #include <utility>
 
 #include <coflux/core/context.hpp>
+#include <coflux/core/detail/wait/turn.hpp>
 #include <coflux/time/sleep.hpp>
+#include <coflux/time/timeout.hpp>
 
-#include "client.hpp"
+#include "consumer.hpp"
 
 namespace coflux::detail {
 namespace {
@@ -28,13 +30,14 @@ std::shared_ptr<const stream::original> copy_of(const kafka::message& m) {
 }
 
 /// Saturates: a producer may send any number.
-stream::event_time time_of(const kafka::message& m) noexcept {
-    const auto time = m.time();
-    if (!time.has_value()) return stream::no_time;
+stream::event_time time_of(const rd_kafka_message_t& m) noexcept {
+    rd_kafka_timestamp_type_t type{};
+    const std::chrono::milliseconds at(rd_kafka_message_timestamp(&m, &type));
+    if (type == RD_KAFKA_TIMESTAMP_NOT_AVAILABLE) return stream::no_time;
     using std::chrono::milliseconds;
     constexpr auto least = std::chrono::ceil<milliseconds>(stream::no_time);
     constexpr auto most = std::chrono::floor<milliseconds>(stream::end_of_time);
-    return stream::event_time(std::clamp<std::chrono::sys_time<milliseconds>>(*time, least, most));
+    return stream::event_time(std::clamp(std::chrono::sys_time<milliseconds>(at), least, most));
 }
 
 /// The group has gone on without the member, which librdkafka takes for the loss of its partitions.
@@ -128,22 +131,67 @@ call<void> kafka_input::begin_at(environment&, std::vector<kafka::position>& all
     });
 }
 
-void kafka_input::put(stream::batch<kafka::message>& into) {
-    for (kafka::message& m : messages) {
-        const std::uint32_t number = number_of(m.topic(), m.partition());
-        const stream::event_time time = time_of(m);
-        // [kafka.record.next]
-        const std::int64_t next = m.offset() + 1;
-        std::shared_ptr<const stream::original> read;
-        if (into.keeps_originals()) read = copy_of(m);
-        stream::record<kafka::message> r{std::move(m), time, next, number, 0, nullptr};
-        if (read != nullptr) {
-            into.push_back(std::move(r), std::move(read));
-        } else {
-            into.push_back(std::move(r));
+call<kafka::polled> kafka_input::poll(environment&, stream::batch<kafka::message>& into, std::size_t most) {
+    auto&& here = co_await context();
+    kafka_consumer& s = in.get();
+    kafka::polled got;
+    if (s.gives_batches() && !into.keeps_originals()) {
+        const polling_turn alone(s.is_polled);
+        co_await turn();
+        most = std::min(most, kafka_consumer::most_of_a_poll);
+        into.reserve(into.size() + most);
+        for (;;) {
+            const std::span<rd_kafka_message_t* const> all = s.take_batch(most);
+            put(into, all, *s.client);
+            got.count = all.size();
+            if (got.count != 0) co_return got;
+            s.client->throw_if_ended("poll");
+            (void)co_await timeout(s.client->woken().wait(), s.looks_each);
         }
     }
-    messages.clear();
+    if (messages_.empty()) {  // else there was no memory for them
+        got = co_await in.poll(here, messages_, most);
+        if (got.what != kafka::polled::kind::messages) co_return got;
+    }
+    got.count = messages_.size();
+    put(into);
+    co_return got;
+}
+
+void kafka_input::put(stream::batch<kafka::message>& into, std::span<rd_kafka_message_t* const> all,
+                      kafka_client& of) noexcept {
+    const rd_kafka_message_t* before = nullptr;
+    std::uint32_t number = 0;
+    for (const rd_kafka_message_t* const m : all) {
+        if (before == nullptr || m->rkt != before->rkt || m->partition != before->partition)
+            number = number_of(rd_kafka_topic_name(m->rkt), m->partition);
+        into.push_back({kafka::message(nullptr, m, of), time_of(*m), m->offset + 1, number, 0, nullptr});
+        before = m;
+    }
+}
+
+void kafka_input::put(stream::batch<kafka::message>& into) {
+    // First comes all that may fail: then all of them come at the next read.
+    std::vector<std::uint32_t> numbers;
+    std::vector<std::shared_ptr<const stream::original>> read;
+    for (const kafka::message& m : messages_) {
+        numbers.push_back(number_of(m.topic(), m.partition()));
+        if (into.keeps_originals()) read.push_back(copy_of(m));
+    }
+    into.reserve(into.size() + messages_.size());
+    for (std::size_t i = 0; i != messages_.size(); ++i) {
+        kafka::message& m = messages_[i];
+        const stream::event_time time = time_of(*static_cast<const rd_kafka_message_t*>(m.raw_));
+        // [kafka.record.next]
+        const std::int64_t next = m.offset() + 1;
+        stream::record<kafka::message> r{std::move(m), time, next, numbers[i], 0, nullptr};
+        if (read.empty()) {
+            into.push_back(std::move(r));
+        } else {
+            into.push_back(std::move(r), std::move(read[i]));
+        }
+    }
+    messages_.clear();
 }
 
 call<void> kafka_input::commit(environment&, const stream::positions& done) {

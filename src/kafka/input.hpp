@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,8 @@
 #include <coflux/kafka/source.hpp>
 #include <coflux/stream/record.hpp>
 #include <coflux/stream/source.hpp>
+
+#include "client.hpp"
 
 namespace coflux::detail {
 
@@ -41,15 +44,14 @@ public:
     void seek(kafka::position to) { sought_.push_back(std::move(to)); }
     /// Sets the places to begin that are not the group's to say.
     [[nodiscard]] call<void> begin_at(environment& here, std::vector<kafka::position>& partitions);
-    /// Gives the messages that were polled to the job.
-    void put(stream::batch<kafka::message>& into);
+    /// Puts messages into the batch, or gives a change or an end of the consumer.
+    [[nodiscard]] call<kafka::polled> poll(environment& here, stream::batch<kafka::message>& into, std::size_t most);
     /// Commits those of `done` that it owns.
     [[nodiscard]] call<void> commit(environment& here, const stream::positions& done);
 
     kafka::consumer in;
     std::vector<std::string> topics;          // of a member of a group
     std::vector<kafka::position> partitions;  // of a partition_source
-    std::vector<kafka::message> messages;     // polled, until put()
     bool has_begun = false;
     std::optional<kafka::polled> unanswered;  // a change that was not acknowledged
     std::size_t unreleased = 0;               // of its partitions, where they are revoked
@@ -62,12 +64,16 @@ private:
         std::int32_t number;
         bool is_owned = false;
     };
+    void put(stream::batch<kafka::message>& into);
+    /// Pre: there is room, and the partitions are known.
+    void put(stream::batch<kafka::message>& into, std::span<rd_kafka_message_t* const> all, kafka_client& of) noexcept;
     [[nodiscard]] std::vector<kafka::position> owned_of(const stream::positions& done) const;
 
     const kafka::source_options where_;
     const std::chrono::milliseconds request_timeout_;
     std::vector<kafka::position> sought_;
-    std::uint32_t last_ = 0;  // the one of the last message
+    std::uint32_t last_ = 0;                // the one of the last message
+    std::vector<kafka::message> messages_;  // polled, until they are put
     mutable mutex lock_;
     std::vector<partition> known_;  // written under lock_ by the reader, which alone reads it without
 };

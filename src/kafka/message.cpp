@@ -33,7 +33,11 @@ message::message(void* event, const void* raw, detail::kafka_client& client) noe
       partition_(of(raw).partition) {}
 
 void message::destroy() noexcept {
-    rd_kafka_event_destroy(static_cast<rd_kafka_event_t*>(event_));
+    if (event_ != nullptr) {
+        rd_kafka_event_destroy(static_cast<rd_kafka_event_t*>(event_));
+    } else {
+        rd_kafka_message_destroy(static_cast<rd_kafka_message_t*>(const_cast<void*>(raw_)));
+    }
     of_->drop();
 }
 

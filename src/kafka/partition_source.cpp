@@ -29,8 +29,7 @@ call<bool> partition_source::read(environment&, stream::batch<message>& into, st
         co_await s.in.assign(here, s.partitions);
         s.has_begun = true;
     }
-    while (s.messages.empty()) (void)co_await s.in.poll(here, s.messages, most);
-    s.put(into);
+    while ((co_await s.poll(here, into, most)).count == 0) continue;
     co_return true;
 }
 

@@ -48,9 +48,9 @@ call<bool> source::read(environment&, stream::batch<message>& into, std::size_t 
         }
         if (!s.changes.empty()) co_return true;
         s.unanswered.reset();  // poll() acknowledges it
-        polled got = co_await s.in.poll(here, s.messages, most);
+        polled got = co_await s.poll(here, into, most);
         switch (got.what) {
-        case kind::messages: s.put(into); co_return true;
+        case kind::messages: co_return true;
         case kind::assigned: s.unanswered = std::move(got); break;
         case kind::revoked:
             tell(s, got, partition_event::revoked);

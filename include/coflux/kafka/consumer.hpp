@@ -21,6 +21,7 @@
 namespace coflux {
 namespace detail {
 class kafka_consumer;
+class kafka_input;
 }  // namespace detail
 
 namespace kafka {
@@ -156,6 +157,7 @@ public:
 
 private:
     friend class producer;
+    friend class detail::kafka_input;
     [[nodiscard]] detail::kafka_consumer& get() const noexcept;
 
     std::unique_ptr<detail::kafka_consumer> state_;

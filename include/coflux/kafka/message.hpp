@@ -16,6 +16,7 @@ namespace coflux {
 namespace detail {
 class kafka_consumer;
 class kafka_client;
+class kafka_input;
 }  // namespace detail
 
 namespace kafka {
@@ -50,7 +51,7 @@ public:
         return *this;
     }
     ~message() {
-        if (event_ != nullptr) destroy();
+        if (raw_ != nullptr) destroy();
     }
 
     [[nodiscard]] std::string_view topic() const noexcept;
@@ -74,7 +75,8 @@ public:
 
 private:
     friend class detail::kafka_consumer;
-    /// A share of the client was taken for it.
+    friend class detail::kafka_input;
+    /// A share of the client was taken for it. `event` is null for a message that came in a batch.
     message(void* event, const void* raw, detail::kafka_client& of) noexcept;
     void swap(message& other) noexcept {
         std::swap(event_, other.event_);
@@ -87,7 +89,7 @@ private:
     }
     void destroy() noexcept;
 
-    void* event_ = nullptr;      // rd_kafka_event_t, which has the message
+    void* event_ = nullptr;      // rd_kafka_event_t, which has the message; null where it came in a batch
     const void* raw_ = nullptr;  // rd_kafka_message_t
     detail::kafka_client* of_ = nullptr;
     std::string_view key_;

@@ -76,6 +76,11 @@ public:
     [[nodiscard]] auto begin() noexcept { return records_.begin(); }
     [[nodiscard]] auto end() noexcept { return records_.end(); }
     [[nodiscard]] std::span<record<T>> all() noexcept { return records_; }
+    /// Up to so many records, the next ones allocate nothing.
+    void reserve(std::size_t count) {
+        records_.reserve(count);
+        if (keeps_originals_) originals_.reserve(count);
+    }
     void pop_back() noexcept {
         records_.pop_back();
         if (originals_.size() > records_.size()) originals_.pop_back();

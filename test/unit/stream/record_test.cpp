@@ -39,6 +39,18 @@ TEST(batch, has_what_was_read_with_its_record_where_others_have_nothing) {
     EXPECT_EQ(b.original_of(1)->value, "two");
 }
 
+TEST(batch, keeps_its_records_where_they_are_while_there_is_room) {
+    stream::batch<int> b;
+    b.reserve(100);
+    b.push_back({0});
+    const auto* const first = &b[0];
+    for (int i = 1; i != 100; ++i) {
+        EXPECT_TRUE(b.has_room());
+        b.push_back({i});
+    }
+    EXPECT_EQ(&b[0], first);
+}
+
 /// Has no memory, or no key, for the first attempt of a value.
 struct fails_once {
     std::size_t asked = 0;
