@@ -26,7 +26,7 @@ std::size_t gather(std::span<const std::span<Byte>> from, std::size_t skipped, s
 }  // namespace
 
 /// True: the operation ends, in `t`.
-bool byte_transfer::take_result(transfer_awaiter& t, std::ptrdiff_t moved) noexcept {
+bool byte_transfer::take_result(transfer_operation& t, std::ptrdiff_t moved) noexcept {
     if (os::would_block(moved)) return false;
     if (moved < 0) {
         t.error_ = moved;
@@ -37,50 +37,50 @@ bool byte_transfer::take_result(transfer_awaiter& t, std::ptrdiff_t moved) noexc
 }
 
 bool byte_transfer::some(io_operation& op, system_call call) noexcept {
-    auto& t = static_cast<transfer_awaiter&>(op);
+    auto& t = static_cast<transfer_operation&>(op);
     const os::buffer one{t.data_, t.size_};
     return take_result(t, call(t.on(), &one, 1));
 }
 
 bool byte_transfer::all(io_operation& op, system_call call) noexcept {
-    auto& t = static_cast<transfer_awaiter&>(op);
+    auto& t = static_cast<transfer_operation&>(op);
     while (t.count_ != t.size_) {
         const os::buffer rest{t.data_ + t.count_, t.size_ - t.count_};
         const std::ptrdiff_t moved = call(t.on(), &rest, 1);
         if (!take_result(t, moved)) return false;
-        if (moved == 0) t.ended_ = true;
+        if (moved == 0) t.ended_ = op.way() == direction::in;
         if (moved <= 0) return true;
     }
     return true;
 }
 
 bool byte_transfer::read_buffers(io_operation& op, system_call call) noexcept {
-    auto& t = static_cast<read_buffers_awaiter&>(op);
+    auto& t = static_cast<buffers_operation<std::byte>&>(op);
     system_buffers to;
     const std::size_t n = gather(t.buffers_, 0, to);
     return take_result(t, call(t.on(), to.data(), n));
 }
 
 bool byte_transfer::write_some_buffers(io_operation& op, system_call call) noexcept {
-    auto& t = static_cast<write_some_buffers_awaiter&>(op);
+    auto& t = static_cast<buffers_operation<const std::byte>&>(op);
     system_buffers from;
     const std::size_t n = gather(t.buffers_, 0, from);
     return take_result(t, call(t.on(), from.data(), n));
 }
 
 bool byte_transfer::write_buffers(io_operation& op, system_call call) noexcept {
-    auto& t = static_cast<write_buffers_awaiter&>(op);
+    auto& t = static_cast<buffers_operation<const std::byte>&>(op);
     // [io.send_buffers.loop]
     while (t.count_ != t.size_) {
         system_buffers from;
         // [io.send_buffers.gather]
-        const std::size_t n = gather(t.buffers_, t.sent_, from);
+        const std::size_t n = gather(t.buffers_, t.moved_, from);
         const std::ptrdiff_t moved = call(t.on(), from.data(), n);
         if (!take_result(t, moved)) return false;
         if (moved <= 0) return true;
-        t.sent_ += static_cast<std::size_t>(moved);
-        while (!t.buffers_.empty() && t.sent_ >= t.buffers_.front().size()) {
-            t.sent_ -= t.buffers_.front().size();
+        t.moved_ += static_cast<std::size_t>(moved);
+        while (!t.buffers_.empty() && t.moved_ >= t.buffers_.front().size()) {
+            t.moved_ -= t.buffers_.front().size();
             t.buffers_ = t.buffers_.subspan(1);
         }
     }
@@ -88,20 +88,102 @@ bool byte_transfer::write_buffers(io_operation& op, system_call call) noexcept {
 }
 
 bool byte_transfer::is_aborted(io_operation& op) noexcept {
-    static_cast<transfer_awaiter&>(op).error_ = -EPIPE;
+    static_cast<transfer_operation&>(op).error_ = -EPIPE;
     return true;
 }
 
 bool byte_transfer::ask_to_read(io_operation& op, io_submission& call) noexcept {
-    (void)transfer_awaiter::ask(op, call);
+    (void)ask(op, call);
     call.call = io_submission::kind::read;
     return true;
 }
+
+bool byte_transfer::receive_some(io_operation& op) noexcept {
+    auto& t = static_cast<transfer_operation&>(op);
+    const std::ptrdiff_t got = t.on().calls.receive(t.on().number, t.data_, t.size_);
+    if (os::would_block(got)) return false;
+    if (got < 0) {
+        t.error_ = got;
+    } else {
+        t.count_ = static_cast<std::size_t>(got);
+        t.on().note_read(t.count_, t.size_);
+    }
+    return true;
+}
+
+bool byte_transfer::receive_all(io_operation& op) noexcept {
+    auto& t = static_cast<transfer_operation&>(op);
+    while (t.count_ != t.size_) {
+        const std::ptrdiff_t got = t.on().calls.receive(t.on().number, t.data_ + t.count_, t.size_ - t.count_);
+        if (os::would_block(got)) return false;
+        if (got < 0) t.error_ = got;
+        // [io.receive.end]
+        if (got == 0) t.ended_ = true;
+        if (got <= 0) return true;
+        // [io.receive.count]
+        t.count_ += static_cast<std::size_t>(got);
+    }
+    return true;
+}
+
+bool byte_transfer::send_some(io_operation& op) noexcept {
+    auto& t = static_cast<transfer_operation&>(op);
+    const std::ptrdiff_t sent = t.on().calls.send(t.on().number, t.data_, t.size_);
+    if (os::would_block(sent)) return false;
+    if (sent < 0) {
+        t.error_ = sent;
+    } else {
+        t.count_ = static_cast<std::size_t>(sent);
+    }
+    return true;
+}
+
+bool byte_transfer::send_all(io_operation& op) noexcept {
+    auto& t = static_cast<transfer_operation&>(op);
+    while (t.count_ != t.size_) {
+        const std::ptrdiff_t sent = t.on().calls.send(t.on().number, t.data_ + t.count_, t.size_ - t.count_);
+        if (os::would_block(sent)) return false;
+        if (sent < 0) {
+            t.error_ = sent;
+            return true;
+        }
+        // [io.send.count]
+        t.count_ += static_cast<std::size_t>(sent);
+    }
+    return true;
+}
+
+bool byte_transfer::ask(io_operation& op, io_submission& call) noexcept {
+    const auto& t = static_cast<transfer_operation&>(op);
+    call.call = op.way() == direction::in ? io_submission::kind::receive : io_submission::kind::send;
+    call.address = t.data_ + t.count_;
+    call.size = t.size_ - t.count_;
+    return true;
+}
 bool byte_transfer::take_some(io_operation& op, std::ptrdiff_t moved) noexcept {
-    return transfer_awaiter::take_some(op, moved);
+    auto& t = static_cast<transfer_operation&>(op);
+    if (moved < 0) {
+        t.error_ = moved;
+    } else {
+        t.count_ = static_cast<std::size_t>(moved);
+    }
+    return true;
 }
 bool byte_transfer::take_all(io_operation& op, std::ptrdiff_t moved) noexcept {
-    return transfer_awaiter::take_all(op, moved);
+    auto& t = static_cast<transfer_operation&>(op);
+    if (moved < 0) t.error_ = moved;
+    if (moved == 0) t.ended_ = op.way() == direction::in;
+    if (moved <= 0) return moved < 0 || t.ended_;
+    t.count_ += static_cast<std::size_t>(moved);
+    return t.count_ == t.size_;
+}
+
+void transfer_operation::throw_failure(const char* what) const {
+    if (error_ >= 0) throw end_of_stream(count_);
+    throw_io_error(error_, what != nullptr ? what : way() == direction::in ? "read from" : "write to", on().peer);
+}
+std::error_code transfer_operation::failure() const noexcept {
+    return error_ < 0 ? io_error(error_) : std::make_error_code(std::errc::no_message_available);
 }
 
 }  // namespace coflux::detail

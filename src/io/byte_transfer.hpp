@@ -23,13 +23,20 @@ struct byte_transfer {
     static bool write_buffers(io_operation& op, system_call call) noexcept;
     static bool is_aborted(io_operation& op) noexcept;
 
-    // Steps of an io_kind where the event source reads.
+    // The same of a socket, by the calls for one span.
+    static bool receive_some(io_operation& op) noexcept;
+    static bool receive_all(io_operation& op) noexcept;
+    static bool send_some(io_operation& op) noexcept;
+    static bool send_all(io_operation& op) noexcept;
+
+    // Steps of an io_kind where the event source makes the call.
+    static bool ask(io_operation& op, io_submission& call) noexcept;
     static bool ask_to_read(io_operation& op, io_submission& call) noexcept;
     static bool take_some(io_operation& op, std::ptrdiff_t moved) noexcept;
     static bool take_all(io_operation& op, std::ptrdiff_t moved) noexcept;
 
 private:
-    static bool take_result(transfer_awaiter& t, std::ptrdiff_t moved) noexcept;
+    static bool take_result(transfer_operation& t, std::ptrdiff_t moved) noexcept;
 };
 
 constexpr wait_kind stops_io(const char* what) noexcept {

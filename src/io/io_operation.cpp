@@ -39,23 +39,23 @@ std::coroutine_handle<> io_operation::suspend() {
     if (p.begin_suspend() == detail::suspension::stop) [[unlikely]]
         return p.stop_here();
     if (limit_ != nullptr && !limit_->prepare(p)) return goes_on() ? transfer(p.handle()) : let_others_run(p);
-    io_source& home = on_.begin_wait(p, way());
+    io_source& home = on_.begin_wait(p, way());  // before a stop request can find the wait: claim() asks the source
     counted_ = true;
-    begin();
-    waited_ = true;
+    switch (attempt_wait(*this, [this, &home]() noexcept { return enter(home); })) {
+    case wait_attempt::ready: return transfer(p.handle());
+    case wait_attempt::stop: return p.stop_here();
+    case wait_attempt::waits: break;
+    }
+    return suspended();  // this object may be gone
+}
+
+wait_attempt io_operation::enter(io_source& home) noexcept {
     if (limit_ != nullptr) limit_->arm();
     const io_slot at = on_.slot(way());
-    switch (is_late_ ? home.arm_for_next_look(*this, at) : home.arm(*this, at)) {
-    case io_source::armed::waits: return suspended();  // this object may be gone
-    case io_source::armed::ended: return transfer(p.handle());
-    case io_source::armed::stops: break;
-    }
-    if (!must_stop()) {
-        limit_->set_over();
-        return transfer(p.handle());
-    }
-    end();
-    return p.stop_here();
+    const wait_attempt went = is_late_ ? home.arm_for_next_look(*this, at) : home.arm(*this, at);
+    if (went != wait_attempt::stop || must_stop()) return went;
+    limit_->set_over();
+    return wait_attempt::ready;
 }
 
 std::coroutine_handle<> io_operation::suspend(std::error_code& refused) {

@@ -24,15 +24,11 @@ public:
     /// Pre: no operation waits.
     virtual void detach(io_slot at, int number) noexcept = 0;
 
-    enum class armed : std::uint8_t {
-        waits,  ///< it waits, or has ended already on another thread: it may be gone
-        ended,  ///< it did not wait after all
-        stops   ///< a stop was requested, and it did not wait
-    };
+    /// The operation enters its place. stop: it must_end(). ready: it has ended.
     /// Threads: the coroutine's.
-    virtual armed arm(io_operation& op, io_slot at) noexcept = 0;
+    virtual wait_attempt arm(io_operation& op, io_slot at) noexcept = 0;
     /// As arm(), of an operation that has not been tried: at the next look().
-    virtual armed arm_for_next_look(io_operation& op, io_slot at) noexcept = 0;
+    virtual wait_attempt arm_for_next_look(io_operation& op, io_slot at) noexcept = 0;
     /// A stop takes it out: false if it is not there.
     /// Threads: any.
     virtual bool claim(io_operation& op, io_slot at) noexcept = 0;

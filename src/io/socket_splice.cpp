@@ -65,8 +65,8 @@ call<bool> socket_splice::all(environment&, tcp_stream& from, tcp_stream& to, co
     int in = pipe.writer.native_handle();
     int out = pipe.reader.native_handle();
     for (bool is_first = true;; is_first = false) {
-        const io_result<std::size_t> filled =
-            co_await as_result(read_some_request{from.from_, bytes_by(in, most_in_a_pipe), fills_pipe});
+        const io_result<std::size_t> filled = co_await as_result(
+            transfer_request<std::size_t, std::byte>{from.from_, bytes_by(in, most_in_a_pipe), fills_pipe});
         if (!filled) {
             if (is_first && is_refused(filled.error())) co_return false;
             throw_io_error(-filled.error().value(), "read from", from.peer_endpoint());
@@ -74,7 +74,8 @@ call<bool> socket_splice::all(environment&, tcp_stream& from, tcp_stream& to, co
         if (*filled == 0) co_return true;
         count.read += *filled;
         for (std::size_t left = *filled; left != 0;) {
-            const std::size_t sent = co_await write_some_request{to.to_, bytes_by(out, left), drains_pipe};
+            const std::size_t sent =
+                co_await transfer_request<std::size_t, const std::byte>{to.to_, bytes_by(out, left), drains_pipe};
             left -= sent;
             count.written += sent;
         }

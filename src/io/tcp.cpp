@@ -11,124 +11,10 @@
 
 namespace coflux {
 namespace detail {
-namespace {
-
-constexpr wait_kind stops_with(const char* what) noexcept {
-    return {&io_operation::claim, &wait_operation::stop_claimed, what};
-}
-
-}  // namespace
-
-// --- bytes -----------------------------------------------------------------------------------------------------------
-
-const endpoint& transfer_awaiter::peer() const noexcept {
-    return on().peer;
-}
-
-bool transfer_awaiter::receive_some(io_operation& op) noexcept {
-    auto& t = static_cast<transfer_awaiter&>(op);
-    const std::ptrdiff_t got = t.on().calls.receive(t.on().number, t.data_, t.size_);
-    if (os::would_block(got)) return false;
-    if (got < 0) {
-        t.error_ = got;
-    } else {
-        t.count_ = static_cast<std::size_t>(got);
-        t.on().note_read(t.count_, t.size_);
-    }
-    return true;
-}
-
-bool transfer_awaiter::receive_all(io_operation& op) noexcept {
-    auto& t = static_cast<transfer_awaiter&>(op);
-    while (t.count_ != t.size_) {
-        const std::ptrdiff_t got = t.on().calls.receive(t.on().number, t.data_ + t.count_, t.size_ - t.count_);
-        if (os::would_block(got)) return false;
-        if (got < 0) t.error_ = got;
-        // [io.receive.end]
-        if (got == 0) t.ended_ = true;
-        if (got <= 0) return true;
-        // [io.receive.count]
-        t.count_ += static_cast<std::size_t>(got);
-    }
-    return true;
-}
-
-bool transfer_awaiter::send_some(io_operation& op) noexcept {
-    auto& t = static_cast<transfer_awaiter&>(op);
-    const std::ptrdiff_t sent = t.on().calls.send(t.on().number, t.data_, t.size_);
-    if (os::would_block(sent)) return false;
-    if (sent < 0) {
-        t.error_ = sent;
-    } else {
-        t.count_ = static_cast<std::size_t>(sent);
-    }
-    return true;
-}
-
-bool transfer_awaiter::send_all(io_operation& op) noexcept {
-    auto& t = static_cast<transfer_awaiter&>(op);
-    while (t.count_ != t.size_) {
-        const std::ptrdiff_t sent = t.on().calls.send(t.on().number, t.data_ + t.count_, t.size_ - t.count_);
-        if (os::would_block(sent)) return false;
-        if (sent < 0) {
-            t.error_ = sent;
-            return true;
-        }
-        // [io.send.count]
-        t.count_ += static_cast<std::size_t>(sent);
-    }
-    return true;
-}
-
-bool transfer_awaiter::ask(io_operation& op, io_submission& call) noexcept {
-    const auto& t = static_cast<transfer_awaiter&>(op);
-    call.call = op.way() == direction::in ? io_submission::kind::receive : io_submission::kind::send;
-    call.address = t.data_ + t.count_;
-    call.size = t.size_ - t.count_;
-    return true;
-}
-bool transfer_awaiter::take_some(io_operation& op, std::ptrdiff_t moved) noexcept {
-    auto& t = static_cast<transfer_awaiter&>(op);
-    if (moved < 0) {
-        t.error_ = moved;
-    } else {
-        t.count_ = static_cast<std::size_t>(moved);
-    }
-    return true;
-}
-bool transfer_awaiter::take_all(io_operation& op, std::ptrdiff_t moved) noexcept {
-    auto& t = static_cast<transfer_awaiter&>(op);
-    if (moved < 0) t.error_ = moved;
-    if (moved == 0) t.ended_ = op.way() == direction::in;
-    if (moved <= 0) return moved < 0 || t.ended_;
-    t.count_ += static_cast<std::size_t>(moved);
-    return t.count_ == t.size_;
-}
-
-constinit const io_kind read_some_awaiter::kind{&receive_some, direction::in, stops_with("bytes of a socket"), &ask,
-                                                &take_some};
-constinit const io_kind read_exactly_awaiter::kind{&receive_all, direction::in, stops_with("bytes of a socket"), &ask,
-                                                   &take_all};
-constinit const io_kind write_some_awaiter::kind{&send_some, direction::out, stops_with("room in a socket"), &ask,
-                                                 &take_some};
-constinit const io_kind write_all_awaiter::kind{&send_all, direction::out, stops_with("room in a socket"), &ask,
-                                                &take_all};
-
-void read_exactly_awaiter::await_resume() {
-    (void)count_or_throw("read from");
-    if (ended_) throw end_of_stream(count_);
-}
-io_result<std::size_t> read_exactly_awaiter::resume_with_result() noexcept {
-    resumed();
-    if (error_ < 0) return io_error(error_);
-    if (ended_) return std::make_error_code(std::errc::no_message_available);
-    return count_;
-}
-
 bool wait_readable_awaiter::look(io_operation& op) noexcept {
     return op.on().calls.is_readable(op.on().number) != 0;
 }
-constinit const io_kind wait_readable_awaiter::kind{&look, direction::in, stops_with("bytes of a socket")};
+constinit const io_kind wait_readable_awaiter::kind{&look, direction::in, stops_io("bytes of a socket")};
 
 // --- connections -----------------------------------------------------------------------------------------------------
 
@@ -161,7 +47,7 @@ bool accept_awaiter::take_it(io_operation& op, std::ptrdiff_t accepted) noexcept
     if (a.has_it_) a.peer_.resize(a.peer_size_);
     return true;
 }
-constinit const io_kind accept_awaiter::kind{&accept, direction::in, stops_with("a connection"), &ask, &take_it};
+constinit const io_kind accept_awaiter::kind{&accept, direction::in, stops_io("a connection"), &ask, &take_it};
 
 /// It was accepted, and the coroutine could not take it.
 accept_awaiter::~accept_awaiter() {
@@ -259,7 +145,7 @@ bool connect_awaiter::take_it(io_operation& op, std::ptrdiff_t result) noexcept 
     static_cast<connect_awaiter&>(op).error_ = result < 0 ? result : 0;
     return true;
 }
-constinit const io_kind connect_awaiter::kind{&connect, direction::out, stops_with("a connection"), &ask, &take_it};
+constinit const io_kind connect_awaiter::kind{&connect, direction::out, stops_io("a connection"), &ask, &take_it};
 
 descriptor_handle connect_awaiter::take() {
     if (!delays_) (void)socket_.get().calls.send_at_once(socket_.number());  // refused by what is not TCP

@@ -44,7 +44,7 @@ io_result<unix_stream> unix_connect_awaiter::resume_with_result() {
 send_descriptors_awaiter::send_descriptors_awaiter(promise_base& p, descriptor_handle& on,
                                                    std::span<const int> descriptors,
                                                    std::span<const std::byte> with) noexcept
-    : transfer_awaiter(p, on.get(), kind, const_cast<std::byte*>(with.data()), with.size()),
+    : transfer_operation(p, on.get(), kind, with.data(), with.size()),
       descriptors_(descriptors) {
     COFLUX_VERIFY(!with.empty(), "descriptors are sent without a byte that they could come with");
 }
@@ -65,7 +65,7 @@ bool send_descriptors_awaiter::send(io_operation& op) noexcept {
         }
         t.count_ = static_cast<std::size_t>(sent);
     }
-    return send_all(op);
+    return byte_transfer::send_all(op);
 }
 constinit const io_kind send_descriptors_awaiter::kind{&send, direction::out, stops_io("room in a socket")};
 

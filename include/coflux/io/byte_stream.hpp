@@ -61,21 +61,21 @@ public:
     /// Stops: a stop point where it waits; loses nothing. A read that is a losing case of when_any() or select()
     /// is dropped, as each value of one; wait_readable() as a case loses nothing.
     /// Lifetime: `into` is used until the await ends.
-    [[nodiscard("nothing is read until this is awaited: co_await it")]] detail::read_some_request
+    [[nodiscard("nothing is read until this is awaited: co_await it")]] detail::transfer_request<std::size_t, std::byte>
     read_some(std::span<std::byte> into) noexcept {
         return {from_, into, how_->read_some};
     }
     /// The same into several buffers, which are filled one after the other, by one call of the system: 64 buffers at
     /// most.
     /// Lifetime: `into`, too, is used until the await ends.
-    [[nodiscard("nothing is read until this is awaited: co_await it")]] detail::read_buffers_request
+    [[nodiscard("nothing is read until this is awaited: co_await it")]] detail::buffers_request<std::size_t, std::byte>
     read_some(std::span<const std::span<std::byte>> into) noexcept {
         return {from_, into, how_->read_buffers};
     }
     /// All of `into`.
     /// Errors: end_of_stream, with the count, where the stream ends before; as a value std::errc::no_message_available.
     /// Stops: a stop point where it waits; what was read by then is lost.
-    [[nodiscard("nothing is read until this is awaited: co_await it")]] detail::read_exactly_request
+    [[nodiscard("nothing is read until this is awaited: co_await it")]] detail::transfer_request<void, std::byte>
     read_exactly(std::span<std::byte> into) noexcept {
         return {from_, into, how_->read_exactly};
     }
@@ -124,34 +124,37 @@ public:
     /// Returns: how many.
     /// Stops: a stop point where it waits; loses nothing.
     /// Lifetime: `from` is used until the await ends.
-    [[nodiscard("nothing is sent until this is awaited: co_await it")]] detail::write_some_request
+    [[nodiscard(
+        "nothing is sent until this is awaited: co_await it")]] detail::transfer_request<std::size_t, const std::byte>
     write_some(std::span<const std::byte> from) noexcept {
         return {to_, from, how_->write_some};
     }
-    [[nodiscard("nothing is sent until this is awaited: co_await it")]] detail::write_some_request
+    [[nodiscard(
+        "nothing is sent until this is awaited: co_await it")]] detail::transfer_request<std::size_t, const std::byte>
     write_some(std::string_view from) noexcept {
         return {to_, std::as_bytes(std::span(from)), how_->write_some};
     }
     /// The same of several buffers, one after the other, by one call of the system: 64 buffers at most.
     /// Lifetime: `from`, too, is used until the await ends.
-    [[nodiscard("nothing is sent until this is awaited: co_await it")]] detail::write_some_buffers_request
+    [[nodiscard(
+        "nothing is sent until this is awaited: co_await it")]] detail::buffers_request<std::size_t, const std::byte>
     write_some(std::span<const std::span<const std::byte>> from) noexcept {
         return {to_, from, how_->write_some_buffers};
     }
     /// All bytes.
     /// Stops: a stop point where it waits; how much was sent by then is not told.
-    [[nodiscard("nothing is sent until this is awaited: co_await it")]] detail::write_all_request
+    [[nodiscard("nothing is sent until this is awaited: co_await it")]] detail::transfer_request<void, const std::byte>
     write_all(std::span<const std::byte> from) noexcept {
         return {to_, from, how_->write_all};
     }
-    [[nodiscard("nothing is sent until this is awaited: co_await it")]] detail::write_all_request
+    [[nodiscard("nothing is sent until this is awaited: co_await it")]] detail::transfer_request<void, const std::byte>
     write_all(std::string_view from) noexcept {
         return {to_, std::as_bytes(std::span(from)), how_->write_all};
     }
     /// All bytes of several buffers, one after the other: a header and its body by one call of the system. One call
     /// takes 64 buffers at most; what is left goes with the next.
     /// Lifetime: `from`, too, is used until the await ends.
-    [[nodiscard("nothing is sent until this is awaited: co_await it")]] detail::write_buffers_request
+    [[nodiscard("nothing is sent until this is awaited: co_await it")]] detail::buffers_request<void, const std::byte>
     write_all(std::span<const std::span<const std::byte>> from) noexcept {
         return {to_, from, how_->write_buffers};
     }

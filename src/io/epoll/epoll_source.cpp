@@ -135,8 +135,8 @@ std::size_t epoll_source::end_pending(io_operation& op) noexcept {
 }
 
 /// Pre: the slot's lock is held.
-io_source::armed epoll_source::wait_at(slot& s, io_operation& op) noexcept {
-    if (op.must_end()) return armed::stops;
+wait_attempt epoll_source::wait_at(slot& s, io_operation& op) noexcept {
+    if (op.must_end()) return wait_attempt::stop;
     waiting_place& place = s.place(op.way());
     COFLUX_VERIFY(
         place.waiting == nullptr,
@@ -144,7 +144,7 @@ io_source::armed epoll_source::wait_at(slot& s, io_operation& op) noexcept {
         "reads or accepts, and one writes",
         op.on().peer.to_string().c_str());
     place.waiting = &op;
-    return armed::waits;
+    return wait_attempt::waits;
 }
 
 void epoll_source::check_process() const noexcept {
@@ -154,7 +154,7 @@ void epoll_source::check_process() const noexcept {
         "belongs to the parent, too. Make the loop in the child");
 }
 
-io_source::armed epoll_source::arm(io_operation& op, io_slot at) noexcept {
+wait_attempt epoll_source::arm(io_operation& op, io_slot at) noexcept {
     check_process();
     slot& s = slots_[at.number];
     // Before the operation can be seen: after that it may be gone, and its descriptor with it. No other thread needs to
@@ -167,31 +167,31 @@ io_source::armed epoll_source::arm(io_operation& op, io_slot at) noexcept {
             // An event before an operation that was not tried, and that is no byte, has been told, and is told once.
             const bool knows_all = !op.is_untried() || tried || !place.closing;
             if (!std::exchange(place.ready, false) && knows_all) {
-                const armed how = wait_at(s, op);
-                if (how == armed::stops) pending_.fetch_sub(1, memory_order_relaxed);
+                const wait_attempt how = wait_at(s, op);
+                if (how == wait_attempt::stop) pending_.fetch_sub(1, memory_order_relaxed);
                 return how;
             }
         }
         if (op.attempt()) {
             pending_.fetch_sub(1, memory_order_relaxed);
-            return armed::ended;
+            return wait_attempt::ready;
         }
     }
 }
 
-io_source::armed epoll_source::arm_for_next_look(io_operation& op, io_slot at) noexcept {
+wait_attempt epoll_source::arm_for_next_look(io_operation& op, io_slot at) noexcept {
     check_process();
     slot& s = slots_[at.number];
     const direction way = op.way();
     pending_.fetch_add(1, memory_order_relaxed);
-    armed how = armed::stops;
+    wait_attempt how = wait_attempt::stop;
     if (op.is_untried()) {
         // Because there was nothing left: it is tried at all only if something came since.
         const adaptive_guard held(s.lock);
         const waiting_place& place = s.place(way);
         if (!place.ready && !place.closing) {
             how = wait_at(s, op);
-            if (how == armed::stops) pending_.fetch_sub(1, memory_order_relaxed);
+            if (how == wait_attempt::stop) pending_.fetch_sub(1, memory_order_relaxed);
             return how;
         }
     }
@@ -200,7 +200,7 @@ io_source::armed epoll_source::arm_for_next_look(io_operation& op, io_slot at) n
         const adaptive_guard late_held(late_lock_);
         const adaptive_guard held(s.lock);
         how = wait_at(s, op);
-        if (how == armed::waits) {
+        if (how == wait_attempt::waits) {
             s.place(way).ready = false;  // what has come is found by the try
             late_.push_back({at, way});
             has_late_.store(true, memory_order_relaxed);  // a hint
@@ -242,7 +242,7 @@ std::size_t epoll_source::carry_on(slot& s, io_operation& op) noexcept {
         if (op.attempt()) return end_pending(op);
         const adaptive_guard held(s.lock);
         if (std::exchange(s.place(op.way()).ready, false)) continue;
-        if (wait_at(s, op) == armed::waits) return 0;
+        if (wait_at(s, op) == wait_attempt::waits) return 0;
         break;
     }
     // A stop came meanwhile, or its limit, and did not find it.

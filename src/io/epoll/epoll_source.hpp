@@ -37,8 +37,8 @@ public:
 
     io_slot attach(int number) override;
     void detach(io_slot at, int number) noexcept override;
-    armed arm(io_operation& op, io_slot at) noexcept override;
-    armed arm_for_next_look(io_operation& op, io_slot at) noexcept override;
+    wait_attempt arm(io_operation& op, io_slot at) noexcept override;
+    wait_attempt arm_for_next_look(io_operation& op, io_slot at) noexcept override;
     bool claim(io_operation& op, io_slot at) noexcept override;
 
 private:
@@ -56,7 +56,7 @@ private:
         waiting_place& place(direction way) noexcept { return way == direction::in ? in : out; }
     };
 
-    armed wait_at(slot& s, io_operation& op) noexcept;
+    wait_attempt wait_at(slot& s, io_operation& op) noexcept;
     void make_room_for_late(std::size_t most);
     [[nodiscard]] bool is_host_here() const noexcept;
     void check_process() const noexcept;

@@ -153,9 +153,9 @@ void uring_source::list(place& p) noexcept {
 }
 
 /// Pre: the place's lock is held.
-io_source::armed uring_source::wait_at(place& p, io_operation& op) noexcept {
+wait_attempt uring_source::wait_at(place& p, io_operation& op) noexcept {
     // [io_stop.arm.looks]
-    if (op.must_end()) return armed::stops;
+    if (op.must_end()) return wait_attempt::stop;
     COFLUX_VERIFY(
         p.waiting == nullptr,
         "two coroutines wait for the same direction of a socket or pipe (its peer, or its own name: %s): one at a time "
@@ -164,24 +164,24 @@ io_source::armed uring_source::wait_at(place& p, io_operation& op) noexcept {
     p.waiting = &op;
     p.at = state::queued;
     list(p);
-    return armed::waits;
+    return wait_attempt::waits;
 }
 
-io_source::armed uring_source::arm(io_operation& op, io_slot at) noexcept {
+wait_attempt uring_source::arm(io_operation& op, io_slot at) noexcept {
     return arm(op, at, false);
 }
-io_source::armed uring_source::arm_for_next_look(io_operation& op, io_slot at) noexcept {
+wait_attempt uring_source::arm_for_next_look(io_operation& op, io_slot at) noexcept {
     return arm(op, at, true);
 }
-io_source::armed uring_source::arm(io_operation& op, io_slot at, bool is_untried) noexcept {
+wait_attempt uring_source::arm(io_operation& op, io_slot at, bool is_untried) noexcept {
     check_process();
     place& p = place_of(at, op.way());
     // Before the operation can be seen: after that it may be gone, and its descriptor with it.
     pending_.fetch_add(1, memory_order_relaxed);
     const adaptive_guard held(p.lock);
-    const armed how = wait_at(p, op);
+    const wait_attempt how = wait_at(p, op);
     p.is_untried = is_untried;
-    if (how == armed::stops) pending_.fetch_sub(1, memory_order_relaxed);
+    if (how == wait_attempt::stop) pending_.fetch_sub(1, memory_order_relaxed);
     return how;
 }
 
@@ -342,7 +342,7 @@ std::size_t uring_source::complete(io_operation& op, const io_uring_cqe& c, bool
         // The rest. Or the thread that submitted it has ended, which cancels what it submitted.
         place& p = place_named(c.user_data);
         const adaptive_guard held(p.lock);
-        if (wait_at(p, op) == armed::waits) return 0;
+        if (wait_at(p, op) == wait_attempt::waits) return 0;
     }
     // [io_stop.end_early.pending]
     pending_.fetch_sub(1, memory_order_relaxed);

@@ -40,8 +40,8 @@ public:
 
     io_slot attach(int number) override;
     void detach(io_slot at, int number) noexcept override;
-    armed arm(io_operation& op, io_slot at) noexcept override;
-    armed arm_for_next_look(io_operation& op, io_slot at) noexcept override;
+    wait_attempt arm(io_operation& op, io_slot at) noexcept override;
+    wait_attempt arm_for_next_look(io_operation& op, io_slot at) noexcept override;
     bool claim(io_operation& op, io_slot at) noexcept override;
     [[nodiscard]] bool submits(direction way) const noexcept override { return way == direction::in; }
 
@@ -81,8 +81,8 @@ private:
     }
     [[nodiscard]] bool is_host_here() const noexcept;
     void check_process() const noexcept;
-    armed arm(io_operation& op, io_slot at, bool is_untried) noexcept;
-    armed wait_at(place& p, io_operation& op) noexcept;
+    wait_attempt arm(io_operation& op, io_slot at, bool is_untried) noexcept;
+    wait_attempt wait_at(place& p, io_operation& op) noexcept;
     void list(place& p) noexcept;
     void take_what_was_given() noexcept;
     void begin_to_serve() noexcept;

@@ -294,13 +294,14 @@ public:
 
     coflux::detail::io_slot attach(int number) override { return {static_cast<std::uint32_t>(number), 0}; }
     void detach(coflux::detail::io_slot, int) noexcept override {}
-    armed arm(coflux::detail::io_operation& op, coflux::detail::io_slot at) noexcept override {
+    coflux::detail::wait_attempt arm(coflux::detail::io_operation& op, coflux::detail::io_slot at) noexcept override {
         return arm_for_next_look(op, at);
     }
-    armed arm_for_next_look(coflux::detail::io_operation& op, coflux::detail::io_slot at) noexcept override {
-        if (op.must_end()) return armed::stops;
+    coflux::detail::wait_attempt arm_for_next_look(coflux::detail::io_operation& op,
+                                                   coflux::detail::io_slot at) noexcept override {
+        if (op.must_end()) return coflux::detail::wait_attempt::stop;
         in_.wait_at(static_cast<int>(at.number), op);
-        return armed::waits;
+        return coflux::detail::wait_attempt::waits;
     }
     bool claim(coflux::detail::io_operation& op, coflux::detail::io_slot at) noexcept override {
         return in_.claim(static_cast<int>(at.number), op);

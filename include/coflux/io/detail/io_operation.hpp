@@ -109,13 +109,10 @@ protected:
     std::coroutine_handle<> suspend(std::error_code& refused);
     /// await_resume(), first.
     void resumed() noexcept {
-        if (waited_) {
-            if (limit_ != nullptr) limit_->disarm();
-            end();
-            leave();
-        } else {
-            this_thread.current = &coroutine();
-        }
+        wait_operation::resumed();
+        if (!counted_) return;
+        if (limit_ != nullptr) limit_->disarm();
+        leave();
     }
 
     /// Before it waits. It dies before the operation does.
@@ -124,11 +121,12 @@ protected:
 private:
     /// It waits for its descriptor no more, which may die from now on.
     void leave() noexcept;
+    /// Behind the door of all waits: it enters its place in `home`.
+    wait_attempt enter(io_source& home) noexcept;
 
     descriptor& on_;
     const io_kind& kind_;
     io_limit* limit_ = nullptr;
-    bool waited_ = false;   // begin() was called, and end() was not
     bool counted_ = false;  // by its descriptor
     bool is_late_ = false;  // its round was over before it was tried
     bool is_untried_ = false;

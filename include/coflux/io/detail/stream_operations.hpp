@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <system_error>
 
 #include <coflux/io/detail/io_operation.hpp>
 #include <coflux/io/endpoint.hpp>
@@ -34,155 +35,87 @@ struct byte_kinds {
     static const byte_kinds of_aborted;
 };
 
-/// Moves bytes between a socket and a span.
-class transfer_awaiter : public io_operation {
+/// The base of all transfers of bytes: where these are, how many were moved, and how it ended.
+class transfer_operation : public io_operation {
 public:
     [[nodiscard]] bool await_ready() noexcept { return size_ == 0 ? is_done_at_once() : try_now(); }
     std::coroutine_handle<> await_suspend(std::coroutine_handle<>) { return suspend(); }
 
 protected:
-    transfer_awaiter(promise_base& p, descriptor& on, const io_kind& kind, void* data, std::size_t size) noexcept
+    transfer_operation(promise_base& p, descriptor& on, const io_kind& kind, const std::byte* data,
+                       std::size_t size) noexcept
         : io_operation(p, on, kind),
-          data_(static_cast<std::byte*>(data)),
+          data_(const_cast<std::byte*>(data)),
           size_(size) {}
 
-    template <typename Byte>
-    static std::size_t bytes_in(std::span<const std::span<Byte>> buffers) noexcept {
-        std::size_t n = 0;
-        for (const auto& b : buffers) n += b.size();
-        return n;
-    }
     /// How many bytes were moved.
-    /// Errors: std::system_error.
-    std::size_t count_or_throw(const char* what) {
+    /// Errors: std::system_error, whose text says `what` of the peer if it is there; end_of_stream.
+    std::size_t count_or_throw(const char* what = nullptr) {
         resumed();
-        if (error_ < 0) throw_io_error(error_, what, peer());
+        if (error_ < 0 || ended_) [[unlikely]]
+            throw_failure(what);
         return count_;
     }
     io_result<std::size_t> count_or_error() noexcept {
         resumed();
-        if (error_ < 0) return io_error(error_);
+        if (error_ < 0 || ended_) [[unlikely]]
+            return failure();
         return count_;
     }
-    [[nodiscard]] const endpoint& peer() const noexcept;
 
     friend struct byte_transfer;
-    static bool receive_some(io_operation& op) noexcept;
-    static bool receive_all(io_operation& op) noexcept;
-    static bool send_some(io_operation& op) noexcept;
-    static bool send_all(io_operation& op) noexcept;
-    static bool ask(io_operation& op, io_submission& call) noexcept;
-    static bool take_some(io_operation& op, std::ptrdiff_t moved) noexcept;
-    static bool take_all(io_operation& op, std::ptrdiff_t moved) noexcept;
 
     std::byte* data_;
     std::size_t size_;
     std::size_t count_ = 0;
     std::ptrdiff_t error_ = 0;  // negative: that of the system
-    bool ended_ = false;        // the peer has ended its side
-};
-
-class read_some_awaiter : public transfer_awaiter {
-public:
-    read_some_awaiter(promise_base& p, descriptor_handle& on, std::span<std::byte> into, const io_kind& how) noexcept
-        : transfer_awaiter(p, on.get(), how, into.data(), into.size()) {}
-    std::size_t await_resume() { return count_or_throw("read from"); }
-    io_result<std::size_t> resume_with_result() noexcept { return count_or_error(); }
+    bool ended_ = false;        // the peer has ended its side before all was read
 
 private:
-    friend struct byte_kinds;
-    static const io_kind kind;
+    [[noreturn]] COFLUX_COLD void throw_failure(const char* what) const;
+    [[nodiscard]] COFLUX_COLD std::error_code failure() const noexcept;
 };
 
-class read_exactly_awaiter : public transfer_awaiter {
+/// Moves the bytes of one span. `Value`: std::size_t where that is some of them, void where it is all.
+template <typename Value, typename Byte>
+class transfer_awaiter : public transfer_operation {
 public:
-    read_exactly_awaiter(promise_base& p, descriptor_handle& on, std::span<std::byte> into, const io_kind& how) noexcept
-        : transfer_awaiter(p, on.get(), how, into.data(), into.size()) {}
-    void await_resume();
-    io_result<std::size_t> resume_with_result() noexcept;
-
-private:
-    friend struct byte_kinds;
-    static const io_kind kind;
-};
-
-class write_some_awaiter : public transfer_awaiter {
-public:
-    write_some_awaiter(promise_base& p, descriptor_handle& on, std::span<const std::byte> from,
-                       const io_kind& how) noexcept
-        : transfer_awaiter(p, on.get(), how, const_cast<std::byte*>(from.data()), from.size()) {}
-    std::size_t await_resume() { return count_or_throw("write to"); }
+    transfer_awaiter(promise_base& p, descriptor_handle& on, std::span<Byte> bytes, const io_kind& how) noexcept
+        : transfer_operation(p, on.get(), how, bytes.data(), bytes.size()) {}
+    Value await_resume() { return static_cast<Value>(count_or_throw()); }
     io_result<std::size_t> resume_with_result() noexcept { return count_or_error(); }
-
-private:
-    friend struct byte_kinds;
-    static const io_kind kind;
 };
 
-class write_all_awaiter : public transfer_awaiter {
-public:
-    write_all_awaiter(promise_base& p, descriptor_handle& on, std::span<const std::byte> from,
-                      const io_kind& how) noexcept
-        : transfer_awaiter(p, on.get(), how, const_cast<std::byte*>(from.data()), from.size()) {}
-    void await_resume() { (void)count_or_throw("write to"); }
-    io_result<std::size_t> resume_with_result() noexcept { return count_or_error(); }
-
-private:
-    friend struct byte_kinds;
-    static const io_kind kind;
-};
-
-/// Fills buffers one after the other, by one call.
-class read_buffers_awaiter : public transfer_awaiter {
-public:
-    read_buffers_awaiter(promise_base& p, descriptor_handle& on, std::span<const std::span<std::byte>> into,
-                         const io_kind& how) noexcept
-        : transfer_awaiter(p, on.get(), how, nullptr, bytes_in(into)),
-          buffers_(into) {}
-    std::size_t await_resume() { return count_or_throw("read from"); }
-    io_result<std::size_t> resume_with_result() noexcept { return count_or_error(); }
+/// The buffers of a transfer. Where all is to be moved: those that are not moved, or not wholly.
+template <typename Byte>
+class buffers_operation : public transfer_operation {
+protected:
+    buffers_operation(promise_base& p, descriptor& on, const io_kind& kind,
+                      std::span<const std::span<Byte>> buffers) noexcept
+        : transfer_operation(p, on, kind, nullptr, bytes_in(buffers)),
+          buffers_(buffers) {}
 
 private:
     friend struct byte_transfer;
-    friend struct byte_kinds;
-    static const io_kind kind;
+    static std::size_t bytes_in(std::span<const std::span<Byte>> buffers) noexcept {
+        std::size_t n = 0;
+        for (const auto& b : buffers) n += b.size();
+        return n;
+    }
 
-    std::span<const std::span<std::byte>> buffers_;
+    std::span<const std::span<Byte>> buffers_;
+    std::size_t moved_ = 0;  // of the first of them
 };
 
-class write_some_buffers_awaiter : public transfer_awaiter {
+/// Moves the bytes of several buffers, one after the other.
+template <typename Value, typename Byte>
+class buffers_awaiter : public buffers_operation<Byte> {
 public:
-    write_some_buffers_awaiter(promise_base& p, descriptor_handle& on, std::span<const std::span<const std::byte>> from,
-                               const io_kind& how) noexcept
-        : transfer_awaiter(p, on.get(), how, nullptr, bytes_in(from)),
-          buffers_(from) {}
-    std::size_t await_resume() { return count_or_throw("write to"); }
-    io_result<std::size_t> resume_with_result() noexcept { return count_or_error(); }
-
-private:
-    friend struct byte_transfer;
-    friend struct byte_kinds;
-    static const io_kind kind;
-
-    std::span<const std::span<const std::byte>> buffers_;
-};
-
-class write_buffers_awaiter : public transfer_awaiter {
-public:
-    write_buffers_awaiter(promise_base& p, descriptor_handle& on, std::span<const std::span<const std::byte>> from,
-                          const io_kind& how) noexcept
-        : transfer_awaiter(p, on.get(), how, nullptr, bytes_in(from)),
-          buffers_(from) {}
-    void await_resume() { (void)count_or_throw("write to"); }
-    io_result<std::size_t> resume_with_result() noexcept { return count_or_error(); }
-
-private:
-    friend struct byte_transfer;
-    friend struct byte_kinds;
-    static const io_kind kind;
-
-    std::span<const std::span<const std::byte>> buffers_;  // those that are not sent, or not wholly
-    std::size_t sent_ = 0;                                 // of the first of them
+    buffers_awaiter(promise_base& p, descriptor_handle& on, std::span<const std::span<Byte>> buffers,
+                    const io_kind& how) noexcept
+        : buffers_operation<Byte>(p, on.get(), how, buffers) {}
+    Value await_resume() { return static_cast<Value>(this->count_or_throw()); }
+    io_result<std::size_t> resume_with_result() noexcept { return this->count_or_error(); }
 };
 
 class wait_readable_awaiter : public io_operation {
@@ -279,17 +212,11 @@ private:
     bool begun_ = false;
 };
 
-using read_some_request = io_request<read_some_awaiter, descriptor_handle&, std::span<std::byte>, const io_kind&>;
-using read_exactly_request = io_request<read_exactly_awaiter, descriptor_handle&, std::span<std::byte>, const io_kind&>;
-using write_some_request =
-    io_request<write_some_awaiter, descriptor_handle&, std::span<const std::byte>, const io_kind&>;
-using write_all_request = io_request<write_all_awaiter, descriptor_handle&, std::span<const std::byte>, const io_kind&>;
-using read_buffers_request =
-    io_request<read_buffers_awaiter, descriptor_handle&, std::span<const std::span<std::byte>>, const io_kind&>;
-using write_some_buffers_request = io_request<write_some_buffers_awaiter, descriptor_handle&,
-                                              std::span<const std::span<const std::byte>>, const io_kind&>;
-using write_buffers_request =
-    io_request<write_buffers_awaiter, descriptor_handle&, std::span<const std::span<const std::byte>>, const io_kind&>;
+template <typename Value, typename Byte>
+using transfer_request = io_request<transfer_awaiter<Value, Byte>, descriptor_handle&, std::span<Byte>, const io_kind&>;
+template <typename Value, typename Byte>
+using buffers_request =
+    io_request<buffers_awaiter<Value, Byte>, descriptor_handle&, std::span<const std::span<Byte>>, const io_kind&>;
 using wait_readable_request = io_request<wait_readable_awaiter, descriptor_handle&>;
 using accept_request = io_request<accept_awaiter, descriptor_handle&>;
 using connect_request = io_request<connect_awaiter, endpoint>;

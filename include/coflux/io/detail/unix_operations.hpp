@@ -30,7 +30,7 @@ public:
 };
 
 /// Sends all bytes, the first of them with the descriptors.
-class send_descriptors_awaiter : public transfer_awaiter {
+class send_descriptors_awaiter : public transfer_operation {
 public:
     send_descriptors_awaiter(promise_base& p, descriptor_handle& on, std::span<const int> descriptors,
                              std::span<const std::byte> with) noexcept;
@@ -44,11 +44,11 @@ private:
     std::span<const int> descriptors_;
 };
 
-class receive_descriptors_awaiter : public transfer_awaiter {
+class receive_descriptors_awaiter : public transfer_operation {
 public:
     receive_descriptors_awaiter(promise_base& p, descriptor_handle& on, std::span<std::byte> into,
                                 std::span<owned_descriptor> descriptors) noexcept
-        : transfer_awaiter(p, on.get(), kind, into.data(), into.size()),
+        : transfer_operation(p, on.get(), kind, into.data(), into.size()),
           descriptors_(descriptors) {}
     bytes_and_descriptors await_resume() { return {count_or_throw("receive descriptors from"), came_}; }
     io_result<bytes_and_descriptors> resume_with_result() noexcept;
