@@ -7,7 +7,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <utility>
 #include <vector>
 
 #include <coflux/core/call.hpp>
@@ -31,54 +30,22 @@ public:
     /// Regions are numbered from 1, as in a checkpoint.
     explicit barriers(std::size_t regions) : planned_(regions + 1) {}
 
-    std::uint64_t open(positions at) {
-        const std::lock_guard lock(mutex_);
-        entry& e = of_[++last_];
-        e.passed.reached.at = std::move(at);
-        e.passed.loads.resize(planned_.size());
-        e.owners = planned_;
-        for (auto& each : planned_) each.reset();
-        return last_;
-    }
+    std::uint64_t open(positions at);
     /// The owners of a region's slots behind the barrier; nullptr where they stay.
     /// Pre: the caller has not passed the barrier on, or it may be taken.
-    [[nodiscard]] std::shared_ptr<const slot_owners> owners(std::uint64_t number, std::uint32_t region) {
-        const std::lock_guard lock(mutex_);
-        const auto found = of_.find(number);
-        return found == of_.end() || region >= found->second.owners.size() ? nullptr : found->second.owners[region];
-    }
-    void add(std::uint64_t number, slot_state state) {
-        const std::lock_guard lock(mutex_);
-        of_[number].passed.reached.states.push_back(std::move(state));
-    }
-    void add(std::uint64_t number, std::uint32_t region, const slot_loads& loads) {
-        const std::lock_guard lock(mutex_);
-        slot_loads& all = of_[number].passed.loads[region];
-        all.resize(loads.size());
-        for (std::size_t s = 0; s != loads.size(); ++s) all[s] += loads[s];
-    }
-    [[nodiscard]] passed take(std::uint64_t number) {
-        const std::lock_guard lock(mutex_);
-        auto taken = of_.extract(number);
-        return std::move(taken.mapped().passed);
-    }
+    [[nodiscard]] std::shared_ptr<const slot_owners> owners(std::uint64_t number, std::uint32_t region);
+    void add(std::uint64_t number, slot_state state);
+    void add(std::uint64_t number, std::uint32_t region, const slot_loads& loads);
+    [[nodiscard]] passed take(std::uint64_t number);
     /// The writer has committed it.
-    void committed(std::uint64_t number) noexcept {
-        committed_.store(number, std::memory_order_release);  // pairs with the acquire in is_committed()
-        news_.set();
-    }
+    void committed(std::uint64_t number) noexcept;
     [[nodiscard]] bool is_committed(std::uint64_t number) const noexcept {
         return committed_.load(std::memory_order_acquire) >= number;
     }
     /// Waits until a barrier is committed. One coroutine at a time.
-    [[nodiscard]] call<void> wait_for_commit(environment&, std::uint64_t number) {
-        while (!is_committed(number)) co_await news_.wait();
-    }
+    [[nodiscard]] call<void> wait_for_commit(environment&, std::uint64_t number);
     /// The next barrier brings new owners of a region's slots.
-    void plan(std::uint32_t region, slot_owners owners) {
-        const std::lock_guard lock(mutex_);
-        planned_[region] = std::make_shared<const slot_owners>(std::move(owners));
-    }
+    void plan(std::uint32_t region, slot_owners owners);
 
 private:
     struct entry {

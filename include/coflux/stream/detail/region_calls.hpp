@@ -13,6 +13,8 @@
 #include <coflux/combine/for_each_concurrent.hpp>
 #include <coflux/core/call.hpp>
 #include <coflux/core/context.hpp>
+#include <coflux/stream/detail/failures.hpp>
+#include <coflux/stream/detail/parcel.hpp>
 #include <coflux/stream/record.hpp>
 
 namespace coflux::stream::detail {
@@ -23,8 +25,8 @@ class region_calls {
 public:
     [[nodiscard]] std::vector<std::optional<Out>>& results() noexcept { return results_; }
 
-    template <typename Call, typename Failures>
-    [[nodiscard]] call<void> run(environment&, const Call& first, batch<In>& records, Failures& failures) {
+    template <typename Call>
+    [[nodiscard]] call<void> run(environment&, const Call& first, batch<In>& records, failures& failed) {
         auto& here = co_await context();
         results_.clear();
         results_.resize(records.size());
@@ -44,15 +46,15 @@ public:
         }
         for (std::size_t i = 0; i != records.size(); ++i) {
             while (errors_[i] != nullptr) {
-                const bool again = co_await failures.try_again(here, records[i].partition);
+                const bool again = co_await failed.try_again(here, records[i].partition);
                 if (!again) {
-                    co_await failures.give_up(here, records[i], std::exchange(errors_[i], nullptr));
+                    co_await failed.give_up(here, head_of(records[i]), std::exchange(errors_[i], nullptr));
                     break;
                 }
                 errors_[i] = nullptr;
                 co_await call_one(here, first, records, i);
             }
-            failures.reset();
+            failed.reset();
         }
     }
 

@@ -1,4 +1,4 @@
-// region_run: the workers of a region, and their slots.
+// region_run_of: a region's workers and slots, of the types of a flow.
 #pragma once
 
 #include <cstddef>
@@ -6,22 +6,17 @@
 #include <exception>
 #include <memory>
 #include <span>
-#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
-#include <coflux/core/context.hpp>
-#include <coflux/stream/detail/barriers.hpp>
-#include <coflux/stream/detail/failures.hpp>
-#include <coflux/stream/detail/hot_keys.hpp>
-#include <coflux/stream/detail/observed.hpp>
+#include <coflux/core/call.hpp>
+#include <coflux/core/environment.hpp>
 #include <coflux/stream/detail/outlet.hpp>
 #include <coflux/stream/detail/parcel.hpp>
 #include <coflux/stream/detail/region_calls.hpp>
+#include <coflux/stream/detail/worker.hpp>
 #include <coflux/stream/flow.hpp>
-#include <coflux/stream/job.hpp>
-#include <coflux/sync/barrier.hpp>
 
 namespace coflux::stream::detail {
 
@@ -45,7 +40,7 @@ struct outlet_operator {
 
 /// A region as it runs: `Types` are its region_types, `NextBy` is the partitioner behind it.
 template <typename Types, typename Region, typename NextBy>
-class region_run {
+class region_run_of final : public region_run {
 public:
     using input = typename Types::input;
     using output = typename Types::output;
@@ -72,30 +67,17 @@ public:
         "coflux: round_robin() sends the records of a key anywhere: a stage with a state stands behind by_key(), "
         "by_partition() or to_one()");
 
-    region_run(const Region& of, std::uint32_t number, std::size_t workers, std::uint32_t slots,
-               std::uint32_t state_version)
-        : number(number),
-          state_version(state_version),
+    region_run_of(const Region& of, std::uint32_t number, std::size_t workers, std::uint32_t slots,
+                  std::uint32_t state_version)
+        : region_run(number, by::one_worker ? 1 : workers, by::one_worker ? 1 : slots, state_version),
           of_(of),
-          slots_(by::one_worker ? 1 : slots),
-          inboxes_(by::one_worker ? 1 : workers),
-          meeting_(inboxes_.size()) {
-        slot_owners first(slots_.size());
-        for (std::size_t s = 0; s != first.size(); ++s) first[s] = first_owner(s);
-        owners_ = std::make_shared<const slot_owners>(std::move(first));
-    }
+          slots_(this->slots()) {}
 
-    [[nodiscard]] std::size_t workers() const noexcept { return inboxes_.size(); }
-    /// At the beginning.
-    [[nodiscard]] const std::shared_ptr<const slot_owners>& owners() const noexcept { return owners_; }
-    [[nodiscard]] std::size_t slots() const noexcept { return slots_.size(); }
-    /// Where the workers meet when slots change their owners.
-    [[nodiscard]] barrier<>& meeting() noexcept { return meeting_; }
-    [[nodiscard]] const typename Types::partitioner& partitioner() const noexcept { return of_.by; }
+    [[nodiscard]] const partitioner_type& partitioner() const noexcept { return of_.by; }
     [[nodiscard]] const first_call& call_first() const noexcept { return of_.first; }
-    [[nodiscard]] inbox<input>& inbox_of(std::size_t worker) noexcept { return inboxes_[worker]; }
     [[nodiscard]] outlet_type& outlet_of(std::size_t worker) noexcept { return *outlets_[worker]; }
     outlet_type& add_outlet(std::unique_ptr<outlet_type> o) { return *outlets_.emplace_back(std::move(o)); }
+    std::unique_ptr<worker> make_worker(std::size_t number, const job_parts& of) override;
 
     /// The operators of a slot; the first call makes them.
     [[nodiscard]] operators& operators_of(std::uint32_t slot) {
@@ -114,138 +96,30 @@ public:
         }
     }
 
-    /// Takes the states of a worker's slots over, before the run. Workers may do so at once.
-    void restore(std::size_t worker, std::vector<slot_state>& from) {
-        for (slot_state& each : from) {
-            if (each.region != number || first_owner(each.slot) != worker) continue;
-            restore(each);
-            each.bytes = std::vector<std::byte>();  // the next table has use for the memory
-        }
-    }
-
-    const std::uint32_t number;
-    const std::uint32_t state_version;
-
 private:
-    [[nodiscard]] std::uint32_t first_owner(std::size_t slot) const noexcept {
-        return static_cast<std::uint32_t>(slot % inboxes_.size());
-    }
-    void restore(const slot_state& from) {
-        if (from.slot >= slots_.size())
-            throw corrupt_state("coflux: a stored state of slot " + std::to_string(from.slot));
-        state_reader in(from.bytes);
-        in.set_version(in.number<std::uint32_t>());
-        if (in.version() > state_version) {
-            throw corrupt_state("coflux: the stored state of slot " + std::to_string(from.slot) + " of region " +
-                                std::to_string(number) + " is of version " + std::to_string(in.version()) +
-                                "; job::state_version is " + std::to_string(state_version));
-        }
-        operators_of(from.slot).load(in);
-        if (in.left() != 0) {
-            throw corrupt_state("coflux: the stored state of slot " + std::to_string(from.slot) + " of region " +
-                                std::to_string(number) + " has " + std::to_string(in.left()) +
-                                " bytes more than its stages read: it is that of another flow");
-        }
-    }
+    void load(std::uint32_t slot, state_reader& in) override { operators_of(slot).load(in); }
 
     const Region& of_;
     std::vector<std::unique_ptr<operators>> slots_;
-    std::shared_ptr<const slot_owners> owners_;
-    std::vector<inbox<input>> inboxes_;
-    barrier<> meeting_;
     std::vector<std::unique_ptr<outlet_type>> outlets_;
 };
 
-/// A worker of a region: the loop over its parcels.
-template <typename Region, typename OnError>
-class region_worker {
+template <typename Region>
+class worker_of final : public worker {
     using input = typename Region::input;
     using by = typename Region::by;
     static constexpr bool calls_first = !std::is_same_v<typename Region::first_call, no_call>;
 
 public:
-    region_worker(Region& of, std::size_t number, failure_policy<OnError>& policy, barriers& on_their_way,
-                  bool keeps_state)
-        : of_(of),
-          number_(number),
-          in_(of.inbox_of(number)),
-          out_(of.outlet_of(number)),
-          counts_(policy.seen.worker(of.number, number)),
-          times_(counts_),
-          late_(policy.seen),
-          hot_keys_(number),
-          failures_(policy, "region " + std::to_string(of.number), static_cast<std::uint32_t>(number), counts_),
-          owners_(of.owners()),
-          loads_(of.slots()),
-          barriers_(on_their_way),
-          keeps_state_(keeps_state) {}
-
-    /// From the first parcel to the end of all producers.
-    [[nodiscard]] call<void> run(environment&) {
-        auto& here = co_await context();
-        for (;;) {
-            parcel<input>* got = in_.try_next();
-            if (got == nullptr) {
-                out_.send_all(advanced_);
-                publish_counts();
-                do {
-                    got = *co_await in_.receive();
-                } while (in_.holds_back(*got));
-            }
-            if (out_.must_wait()) co_await out_.refill(here);
-            times_.begin();
-            look_for_hot_keys(got->records);
-            if constexpr (calls_first) co_await calls_.run(here, of_.call_first(), got->records, failures_);
-            for (std::size_t i = 0; (i = process(got->records, i)) != got->records.size();) {
-                const bool again = co_await failures_.try_again(here, got->records[i].partition);
-                if (!again) {
-                    co_await failures_.give_up(here, got->records[i], error_);
-                    ++i;
-                }
-            }
-            times_.end(got->records.size());
-            records_ += got->records.size();
-            ++batches_;
-            if (in_.watermark() > advanced_) advance(in_.watermark());
-            if (in_.pass_barrier()) {
-                // [stream.barrier.state]
-                if (keeps_state_) save(got->barrier);
-                publish_counts();  // before the barrier: a commit has counts of all that it covers
-                barriers_.add(got->barrier, of_.number, loads_);
-                loads_.assign(loads_.size(), 0);
-                if (const auto share = hot_keys_.take()) counts_.hottest.set(*share);
-                auto changed = barriers_.owners(got->barrier, of_.number);
-                auto behind = barriers_.owners(got->barrier, of_.number + 1);
-                out_.close(parcel_kind::barrier, got->barrier, advanced_);
-                out_.change(std::move(behind));
-                if (changed != nullptr) {
-                    co_await of_.meeting().arrive_and_wait();  // who owned a slot has passed the barrier, too
-                    owners_ = std::move(changed);
-                }
-            } else if (in_.has_ended()) {
-                out_.close(parcel_kind::end, 0, advanced_);
-                publish_counts();
-                co_return;
-            } else {
-                out_.send_full(advanced_);
-                publish_counts();
-            }
-            in_.give_back(*got);
-        }
-    }
+    worker_of(Region& of, std::size_t number, const job_parts& parts)
+        : worker(of, number, of.outlet_of(number), parts, calls_first),
+          of_(of),
+          out_(of.outlet_of(number)) {}
 
 private:
-    void publish_counts() noexcept {
-        counts_.records.set(records_);
-        counts_.batches.set(batches_);
-        counts_.sent.set(out_.sent());
-        counts_.watermark.set(advanced_);
-        counts_.late.set(late_.all());
-        late_.publish();
-    }
-
     // Before the stages: they may move a value out. A key that throws fails its record there.
-    void look_for_hot_keys(batch<input>& records) noexcept {
+    std::size_t look(parcel& got) noexcept override {
+        batch<input>& records = records_of<input>(got);
         if constexpr (is_by_key<typename Region::partitioner_type>) {
             try {
                 hot_keys_.look(records.size(), [&](std::size_t i) -> decltype(auto) {
@@ -253,21 +127,27 @@ private:
                 });
             } catch (...) {}
         }
+        return records.size();
     }
 
-    // Runs the records from `first` on. Returns: behind the last one, or the one that has failed with error_.
-    std::size_t process(batch<input>& records, std::size_t first) {
+    call<void> call_first([[maybe_unused]] environment& here, [[maybe_unused]] parcel& got) override {
+        if constexpr (calls_first) return calls_.run(here, of_.call_first(), records_of<input>(got), failures_);
+        never_called();
+    }
+
+    std::size_t process(parcel& got, std::size_t first) override {
         place at;
         at.outlet = &out_;
         at.late = &late_;
         at.watermark = advanced_;
-        const std::span all = records.all();  // none of this moves while records go
+        const std::span all = records_of<input>(got).all();  // none of this moves while records go
         std::uint64_t* const loads = loads_.data();
         std::size_t i = first;
         std::uint32_t slot = UINT32_MAX;
         typename Region::operators* operators = nullptr;
         try {
-            for (; i != all.size(); ++i) {
+            // Likely, so that clang inlines what is done for a record: a loop of the usual guess would not be worth it.
+            for (; i != all.size(); ++i) [[likely]] {
                 record<input>& r = all[i];
                 out_.mark();
                 at.touched = false;
@@ -301,8 +181,7 @@ private:
         return i;
     }
 
-    void advance(event_time watermark) {
-        [[maybe_unused]] const event_time before = std::exchange(advanced_, watermark);
+    void advance([[maybe_unused]] event_time before) override {
         if constexpr (Region::has_state) {
             place at;
             at.outlet = &out_;
@@ -310,13 +189,13 @@ private:
             at.watermark = before;
             of_.each_of(number_, *owners_, [&](std::uint32_t slot, auto& operators) {
                 at.slot = slot;
-                operators.advance(at, watermark);
+                operators.advance(at, advanced_);
             });
             out_.mark();
         }
     }
 
-    void save(std::uint64_t barrier) {
+    void save([[maybe_unused]] std::uint64_t barrier) override {
         if constexpr (Region::has_state) {
             of_.each_of(number_, *owners_, [&](std::uint32_t slot, auto& operators) {
                 slot_state state{of_.number, slot, {}};
@@ -329,23 +208,13 @@ private:
     }
 
     Region& of_;
-    std::size_t number_;
-    inbox<input>& in_;
     typename Region::outlet_type& out_;
-    actor_counts& counts_;
-    sampled_times times_;
-    late_counts late_;
-    hot_keys hot_keys_;
-    failures<OnError> failures_;
     [[no_unique_address]] region_calls<input, typename Region::called> calls_;
-    std::shared_ptr<const slot_owners> owners_;
-    slot_loads loads_;
-    barriers& barriers_;
-    bool keeps_state_;
-    event_time advanced_ = no_time;
-    std::uint64_t records_ = 0;
-    std::uint64_t batches_ = 0;
-    std::exception_ptr error_;
 };
+
+template <typename Types, typename Region, typename NextBy>
+std::unique_ptr<worker> region_run_of<Types, Region, NextBy>::make_worker(std::size_t number, const job_parts& of) {
+    return std::make_unique<worker_of<region_run_of>>(*this, number, of);
+}
 
 }  // namespace coflux::stream::detail
