@@ -40,10 +40,10 @@ void simulated(F body) {
 
 /// Awaits `limit` after 50 ms, and gives how long it then took.
 template <typename Limit>
-coflux::call<nanoseconds> time_of(environment&, Limit&& limit, bool ends_late) {
+coflux::call<nanoseconds> time_of(environment&, Limit limit, bool ends_late) {
     co_await coflux::sleep_for(50ms);
     const auto begin = coflux::clock::now();
-    const auto result = co_await std::forward<Limit>(limit);
+    const auto result = co_await std::move(limit);
     EXPECT_EQ(result.timed_out(), ends_late);
     co_return coflux::clock::now() - begin;
 }
