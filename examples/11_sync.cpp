@@ -24,7 +24,7 @@ struct workshop {
     coflux::barrier<prints_day> day_ends{4, prints_day{&total}};
 };
 
-coflux::call<std::vector<int>> load_prices(coflux::environment&) {
+coflux::call<std::vector<int>> load_prices() {
     std::printf("prices are loaded\n");  // once, by the first that comes
     co_await coflux::yield();
     co_return {1, 2, 3, 4};
@@ -32,7 +32,7 @@ coflux::call<std::vector<int>> load_prices(coflux::environment&) {
 
 coflux::fork<void, pool> works(coflux::environment&, borrowed<workshop> shop, std::size_t who) {
     co_await shop->prices_loaded.call(
-        [&](coflux::environment& here) -> coflux::call<void> { shop->prices = co_await load_prices(here); });
+        [&](coflux::environment& here) -> coflux::call<void> { shop->prices = co_await load_prices(); });
     for (int day = 0; day < 2; ++day) {
         {
             const auto bench = co_await shop->benches.acquire_guard();

@@ -28,7 +28,7 @@ coflux::fork<void, pool> serves(coflux::environment&, borrowed<numbers> in, borr
     }
 }
 
-coflux::call<std::string> answers_late(coflux::environment&, words& never) {
+coflux::call<std::string> answers_late(words& never) {
     auto v = co_await never.receive();
     co_return v ? *v : "nothing";
 }
@@ -50,7 +50,7 @@ coflux::task<void, pool> root(coflux::environment&) {
 
     // A case may be anything that can be awaited. `otherwise` wins where nothing can be done at once.
     words never;
-    auto raced = co_await coflux::select(answers_late(here, never), quit.send(false));
+    auto raced = co_await coflux::select(answers_late(never), quit.send(false));
     std::printf("the %s won\n", raced.index() == 0 ? "answer" : "signal");
     auto polled = co_await coflux::select(never.receive(), coflux::otherwise);
     std::printf("%s\n", polled.index() == 0 ? "a word" : "no word yet");

@@ -31,7 +31,7 @@ std::unique_ptr<std::istream> opens(const std::string& name) {
     return std::make_unique<std::ifstream>(name);
 }
 
-coflux::call<void> counts(coflux::environment&, const std::string& name, totals& all) {
+coflux::call<void> counts(const std::string& name, totals& all) {
     const auto file = opens(name);
     if (!*file) throw std::runtime_error("cannot read " + name);
     long words = 0;
@@ -50,7 +50,7 @@ coflux::call<void> counts(coflux::environment&, const std::string& name, totals&
 
 coflux::task<void, pool> counts_all(coflux::environment&, names files, std::chrono::milliseconds limit,
                                     borrowed<totals> all) {
-    const auto count = [&all](coflux::environment& here, const std::string& name) { return counts(here, name, *all); };
+    const auto count = [&all](const std::string& name) { return counts(name, *all); };
     const bool in_time = co_await coflux::timeout(coflux::for_each_concurrent(files, 4, count), limit);
     if (!in_time) std::printf("too late: ");
 }

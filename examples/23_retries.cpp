@@ -23,19 +23,18 @@ struct tally {
 };
 
 // The n-th attempt at a job. Some need three, and every hundredth never succeeds.
-coflux::call<int> attempt(coflux::environment&, int job, int n) {
+coflux::call<int> attempt(int job, int n) {
     co_await coflux::yield();  // the network
     if (n <= job % 3 || job % 100 == 99) throw try_again("busy");
     co_return 2 * job;
 }
 
-// Awaits `f(here, n)` for n = 1, 2, … until one succeeds, at most `most` times.
+// Awaits `f(n)` for n = 1, 2, … until one succeeds, at most `most` times.
 template <typename F>
-coflux::call<int> retries(coflux::environment&, int most, coflux::clock::duration pause, F f) {
-    auto&& here = co_await coflux::context();
+coflux::call<int> retries(int most, coflux::clock::duration pause, F f) {
     for (int n = 1;; ++n) {
         try {
-            co_return co_await f(here, n);
+            co_return co_await f(n);
         } catch (const try_again&) {
             if (n == most) throw;  // any other error goes through at once
         }
@@ -45,14 +44,13 @@ coflux::call<int> retries(coflux::environment&, int most, coflux::clock::duratio
     }
 }
 
-coflux::call<void> runs(coflux::environment&, int job, tally& t) {
-    auto&& here = co_await coflux::context();
-    const auto once = [job, &t](coflux::environment& in, int n) {
+coflux::call<void> runs(int job, tally& t) {
+    const auto once = [job, &t](int n) {
         ++t.attempts;
-        return attempt(in, job, n);
+        return attempt(job, n);
     };
     try {
-        const int result = co_await retries(here, 4, 1ms, once);
+        const int result = co_await retries(4, 1ms, once);
         t.done += result == 2 * job ? 1 : 0;
     } catch (const try_again&) {
         ++t.given_up;
@@ -60,7 +58,7 @@ coflux::call<void> runs(coflux::environment&, int job, tally& t) {
 }
 
 coflux::task<bool, pool> runs_all(coflux::environment&, borrowed<tally> t, coflux::clock::duration limit) {
-    const auto job = [&t](coflux::environment& here, int number) { return runs(here, number, *t); };
+    const auto job = [&t](int number) { return runs(number, *t); };
     // The window bounds what is begun and not yet done, so it bounds the memory, too.
     co_return co_await coflux::deadline(coflux::for_each_concurrent(std::views::iota(0, 1000), 16, job),
                                         coflux::clock::now() + limit);

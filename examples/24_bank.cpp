@@ -27,7 +27,7 @@ coflux::fork<int, Executor> keeps_account(coflux::environment&, int balance, cof
     co_return balance;  // the last that could change it is gone
 }
 
-coflux::call<bool> asks(coflux::environment&, account& of, int amount) {
+coflux::call<bool> asks(account& of, int amount) {
     auto [granted, answer] = coflux::make_oneshot<bool>();
     change c{amount, std::move(granted)};
     const bool sent = co_await of.send(std::move(c));
@@ -40,12 +40,11 @@ template <typename Executor>
 coflux::fork<int, Executor> transfers(coflux::environment&, account giver, account taker, int amount, int times) {
     account from = std::move(giver);
     account to = std::move(taker);
-    auto&& here = co_await coflux::context();
     int done = 0;
     for (int i = 0; i < times; ++i) {
-        const bool taken = co_await asks(here, from, -amount);
+        const bool taken = co_await asks(from, -amount);
         if (!taken) continue;
-        co_await asks(here, to, amount);  // in between the money is in no account, and no one's lock is held
+        co_await asks(to, amount);  // in between the money is in no account, and no one's lock is held
         ++done;
     }
     co_return done;

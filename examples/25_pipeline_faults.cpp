@@ -17,7 +17,7 @@ struct trouble {
 };
 
 /// True if the stage goes on.
-coflux::call<bool> works(coflux::environment&, int stage, int number, trouble t) {
+coflux::call<bool> works(int stage, int number, trouble t) {
     co_await coflux::yield();
     if (number != 5 || stage != t.stage) co_return true;
     if (t.what == fault::error) throw std::runtime_error("stage " + std::to_string(stage) + " fails");
@@ -27,9 +27,8 @@ coflux::call<bool> works(coflux::environment&, int stage, int number, trouble t)
 }
 
 coflux::fork<void, pool> makes(coflux::environment&, coflux::channel_sender<numbers> out, trouble t) {
-    auto&& here = co_await coflux::context();
     for (int i = 1; i <= 100; ++i) {
-        const bool goes_on = co_await works(here, 1, i, t);
+        const bool goes_on = co_await works(1, i, t);
         if (!goes_on) co_return;  // the sender dies: the other stages see the end
         const bool sent = co_await out.send(i);
         if (!sent) co_return;
@@ -38,15 +37,14 @@ coflux::fork<void, pool> makes(coflux::environment&, coflux::channel_sender<numb
 
 coflux::fork<void, pool> adds(coflux::environment&, coflux::channel_receiver<numbers> in, coflux::borrowed<int> sum,
                               trouble t) {
-    auto&& here = co_await coflux::context();
     while (auto number = co_await in.receive()) {
-        const bool goes_on = co_await works(here, 2, *number, t);
+        const bool goes_on = co_await works(2, *number, t);
         if (!goes_on) co_return;  // the receiver dies: the other stage's send() is refused
         *sum += *number;
     }
 }
 
-coflux::call<int> pipeline(coflux::environment&, trouble t) {
+coflux::call<int> pipeline(trouble t) {
     auto&& here = co_await coflux::context();
     numbers between;
     int sum = 0;
@@ -59,17 +57,16 @@ coflux::call<int> pipeline(coflux::environment&, trouble t) {
 }
 
 coflux::task<void, pool> tries(coflux::environment&) {
-    auto&& here = co_await coflux::context();
     for (const trouble t :
          {trouble{}, {1, fault::error}, {2, fault::error}, {1, fault::stop}, {2, fault::early_return}}) {
         try {
-            const int sum = co_await pipeline(here, t);
+            const int sum = co_await pipeline(t);
             std::printf("%s\n", sum == 5050 ? "all of it" : "a part of it");
         } catch (const std::runtime_error& e) {
             std::printf("%s\n", e.what());
         }
     }
-    const auto sum = co_await coflux::timeout(pipeline(here, {2, fault::hang}), 5ms);
+    const auto sum = co_await coflux::timeout(pipeline({2, fault::hang}), 5ms);
     std::printf("%s\n", sum.value_or(0) == 5050 ? "in time" : "too late");
 }
 

@@ -40,7 +40,7 @@ coflux::fork<int, pool> customer(coflux::environment&, borrowed<account> from) {
 }
 
 // A coroutine may also come to the strand, and go back.
-coflux::call<std::size_t> lines_of_the_log(coflux::environment&, const account& of, serial& on, pool& back) {
+coflux::call<std::size_t> lines_of_the_log(const account& of, serial& on, pool& back) {
     co_await coflux::resume_on(on);
     const std::size_t lines = of.log.size();
     co_await coflux::resume_on(back);
@@ -57,7 +57,7 @@ coflux::task<void, pool> bank(coflux::environment&, borrowed<serial> on, borrowe
         for (const int got : co_await coflux::when_all(std::move(customers))) paid += got;
     });
     std::printf("paid %d, left %d\n", paid, shared.balance);
-    std::printf("%zu lines in the log\n", co_await lines_of_the_log(here, shared, *on, *threads));
+    std::printf("%zu lines in the log\n", co_await lines_of_the_log(shared, *on, *threads));
 }
 
 int main() {

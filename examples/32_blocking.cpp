@@ -21,14 +21,14 @@ std::size_t lines_of(const std::string& path) {
     return lines;
 }
 
-coflux::call<void> reads(coflux::environment&, const std::string& path) {
+coflux::call<void> reads(const std::string& path) {
     // The coroutine waits and its worker does not. The function may refer to locals and parameters of the coroutine.
     const std::size_t lines = co_await coflux::blocking([&] { return lines_of(path); });
     std::printf("%zu lines in %s\n", lines, path.c_str());  // on the worker again
 }
 
 // A function is not stopped, but it can ask. The coroutine stops when the function has ended.
-coflux::call<long> searches(coflux::environment&) {
+coflux::call<long> searches() {
     const auto stop = co_await coflux::this_coroutine::stop_token();
     const auto search = [&] {
         long steps = 0;
@@ -43,31 +43,30 @@ std::string answer(std::chrono::milliseconds after, const std::string& to) {
     return "answer to " + to;
 }
 // What it uses is copied, and a stop does not wait for it: it ends later, and its result is dropped.
-coflux::call<std::string> asks(coflux::environment&, std::chrono::milliseconds after, std::string question) {
+coflux::call<std::string> asks(std::chrono::milliseconds after, std::string question) {
     co_return co_await coflux::blocking(coflux::abandon_on_stop, answer, after, std::move(question));
 }
 
 // Threads of its own for what must not wait behind other work, or must not have more than two at a time.
-coflux::call<int> uses_a_database(coflux::environment&, coflux::blocking_pool& connections) {
+coflux::call<int> uses_a_database(coflux::blocking_pool& connections) {
     const auto query = [] { return 42; };
     co_return co_await coflux::blocking(connections, query);
 }
 
 coflux::task<void, pool> root(coflux::environment&, borrowed<coflux::blocking_pool> connections) {
-    auto&& here = co_await coflux::context();
-    co_await reads(here, "/dev/null");
+    co_await reads("/dev/null");
     try {
-        co_await reads(here, "/no/such/file");
+        co_await reads("/no/such/file");
     } catch (const std::ios_base::failure&) {
         std::printf("what the function throws comes out of the await\n");
     }
-    const auto found = co_await coflux::timeout(searches(here), 50ms);
+    const auto found = co_await coflux::timeout(searches(), 50ms);
     std::printf("%s\n", found ? "found" : "too late");
-    const auto soon = co_await coflux::timeout(asks(here, 0ms, "one"), 1h);
+    const auto soon = co_await coflux::timeout(asks(0ms, "one"), 1h);
     std::printf("%s\n", soon->c_str());
-    const auto late = co_await coflux::timeout(asks(here, 1min, "two"), 10ms);
+    const auto late = co_await coflux::timeout(asks(1min, "two"), 10ms);
     std::printf("%s\n", late ? "an answer" : "no answer in time");
-    std::printf("%d from the database\n", co_await uses_a_database(here, *connections));
+    std::printf("%d from the database\n", co_await uses_a_database(*connections));
 }
 
 int main() {

@@ -14,13 +14,13 @@ using pool = coflux::thread_pool_executor;
 using room = coflux::broadcast_sender<std::string>;
 
 // A peer that reads too slowly misses lines; it holds nothing up.
-coflux::call<void> hears(coflux::environment&, coflux::tcp_stream& peer, coflux::broadcast_receiver<std::string> said) {
+coflux::call<void> hears(coflux::tcp_stream& peer, coflux::broadcast_receiver<std::string> said) {
     co_await peer.write_all("welcome\n");
     while (const auto line = co_await said.receive()) co_await peer.write_all(*line);
 }
 
 // Until the peer has gone or the server ends: a line that has not ended by then is dropped.
-coflux::call<void> speaks(coflux::environment&, coflux::tcp_stream& peer, coflux::drain_token server, room& to) {
+coflux::call<void> speaks(coflux::tcp_stream& peer, coflux::drain_token server, room& to) {
     auto&& here = co_await coflux::context();
     std::array<char, 256> buffer{};
     std::string text;
@@ -38,25 +38,23 @@ coflux::call<coflux::serve_report> serves(coflux::environment&, coflux::tcp_list
     auto [everybody, unused] = coflux::make_broadcast<std::string>(64);
     auto chat = [&to = everybody](coflux::environment&, coflux::tcp_stream peer,
                                   coflux::drain_token server) -> coflux::call<void> {
-        auto&& self = co_await coflux::context();
         // What ends first ends the connection: the peer has gone, or it cannot be written to.
-        (void)co_await coflux::when_any(speaks(self, peer, server, to), hears(self, peer, to.subscribe()));
+        (void)co_await coflux::when_any(speaks(peer, server, to), hears(peer, to.subscribe()));
     };
     co_return co_await coflux::serve(here, at, chat);
 }
 
-coflux::call<std::string> line_from(coflux::environment&, coflux::tcp_stream& peer) {
+coflux::call<std::string> line_from(coflux::tcp_stream& peer) {
     std::string line;
     for (char c = 0; c != '\n'; line += c) co_await peer.read_exactly(std::as_writable_bytes(std::span(&c, 1)));
     co_return line;
 }
 coflux::fork<void, pool> visits(coflux::environment&, coflux::endpoint where, coflux::environment* server) {
-    auto&& here = co_await coflux::context();
     coflux::tcp_stream ann = co_await coflux::tcp_stream::connect(where);
     coflux::tcp_stream bob = co_await coflux::tcp_stream::connect(where);
-    for (auto* peer : {&ann, &bob}) std::printf("%s", (co_await line_from(here, *peer)).c_str());
+    for (auto* peer : {&ann, &bob}) std::printf("%s", (co_await line_from(*peer)).c_str());
     co_await ann.write_all("hello from Ann\n");
-    for (auto* peer : {&ann, &bob}) std::printf("%s", (co_await line_from(here, *peer)).c_str());
+    for (auto* peer : {&ann, &bob}) std::printf("%s", (co_await line_from(*peer)).c_str());
     server->request_stop();
 }
 

@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 using pool = coflux::thread_pool_executor;
 
 // One direction, until its sender ends it. Where the other side reads slowly, this one waits: no more than a buffer.
-coflux::call<void> pumps(coflux::environment&, coflux::tcp_stream& from, coflux::tcp_stream& to) {
+coflux::call<void> pumps(coflux::tcp_stream& from, coflux::tcp_stream& to) {
     auto&& here = co_await coflux::context();
     co_await coflux::copy(here, from, to);
     to.shutdown_send();
@@ -23,11 +23,10 @@ coflux::call<void> pumps(coflux::environment&, coflux::tcp_stream& from, coflux:
 coflux::call<coflux::serve_report> passes_on(coflux::environment&, coflux::tcp_listener& at, coflux::endpoint to) {
     auto&& here = co_await coflux::context();
     auto handler = [to](coflux::environment&, coflux::tcp_stream client) -> coflux::call<void> {
-        auto&& self = co_await coflux::context();
         auto server = co_await coflux::timeout(coflux::tcp_stream::connect(to), 5s);
         if (!server) co_return;
         // An error of one direction stops the other, and both connections are closed.
-        co_await coflux::when_all(coflux::stop_on_error, pumps(self, client, *server), pumps(self, *server, client));
+        co_await coflux::when_all(coflux::stop_on_error, pumps(client, *server), pumps(*server, client));
     };
     co_return co_await coflux::serve(here, at, handler, {.drain = 1s});
 }
@@ -36,8 +35,7 @@ coflux::call<coflux::serve_report> passes_on(coflux::environment&, coflux::tcp_l
 coflux::fork<coflux::serve_report, pool> echoes(coflux::environment&, coflux::tcp_listener at) {
     auto&& here = co_await coflux::context();
     const auto echo = [](coflux::environment&, coflux::tcp_stream peer) -> coflux::call<void> {
-        auto&& self = co_await coflux::context();
-        co_await pumps(self, peer, peer);
+        co_await pumps(peer, peer);
     };
     co_return co_await coflux::serve(here, at, echo);
 }

@@ -23,7 +23,7 @@ struct page {
     std::string trusted;  // a file; empty: those of the system
 };
 
-coflux::call<std::string> get(coflux::environment&, coflux::resolver& names, page from) {
+coflux::call<std::string> get(coflux::resolver& names, page from) {
     auto&& here = co_await coflux::context();
     coflux::tls_client_options options;
     if (!from.trusted.empty()) options.trusted = coflux::tls_pem::file(from.trusted);
@@ -42,9 +42,8 @@ coflux::call<std::string> get(coflux::environment&, coflux::resolver& names, pag
 }
 
 coflux::task<int, pool> program(coflux::environment&, page from) {
-    auto&& here = co_await coflux::context();
     coflux::resolver names;
-    const auto answer = co_await coflux::timeout(get(here, names, std::move(from)), 10s);
+    const auto answer = co_await coflux::timeout(get(names, std::move(from)), 10s);
     std::printf("%s", answer ? answer->c_str() : "too late\n");
     co_return answer ? EXIT_SUCCESS : EXIT_FAILURE;
 }

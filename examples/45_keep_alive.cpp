@@ -29,7 +29,7 @@ struct client {
     coflux::tcp_stream peer;
     coflux::buffered_reader<coflux::tcp_stream> in;
 };
-coflux::call<void> asks(coflux::environment&, client& by, std::string question) {
+coflux::call<void> asks(client& by, std::string question) {
     auto&& here = co_await coflux::context();
     co_await by.peer.write_all(question + "\n");
     const auto answer = co_await by.in.read_line(here);
@@ -40,15 +40,15 @@ coflux::fork<void, pool> visits(coflux::environment&, coflux::endpoint where, co
     auto&& here = co_await coflux::context();
     client fresh(co_await coflux::tcp_stream::connect(where));
     client busy(co_await coflux::tcp_stream::connect(where));
-    co_await asks(here, busy, "one");
-    co_await asks(here, busy, "three");
+    co_await asks(busy, "one");
+    co_await asks(busy, "three");
     server->request_stop();
 
     // Nothing has come from it, so the drain ends it.
     const auto end = co_await busy.in.read_line(here);
     std::printf("%s\n", end ? "an answer" : "the end");
     // This one was accepted, and has not asked yet.
-    co_await asks(here, fresh, "seventeen");
+    co_await asks(fresh, "seventeen");
 }
 
 coflux::task<void, pool> program(coflux::environment&) {

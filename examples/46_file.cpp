@@ -14,7 +14,7 @@ coflux::fork<void, worker> writes(coflux::environment&, coflux::file* log, std::
     for (int i = 0; i != 3; ++i) co_await log->append(name + '\n');
 }
 
-coflux::call<std::uint64_t> size_of(coflux::environment&, std::string path) {
+coflux::call<std::uint64_t> size_of(std::string path) {
     coflux::file f = co_await coflux::file::open(path);
     co_return co_await f.size();
 }
@@ -57,7 +57,7 @@ coflux::task<void, worker> program(coflux::environment&, std::string folder) {
     const auto none = co_await coflux::as_result(coflux::file::open(path + ".none"));
     std::printf("another file: %s\n", none.error().message().c_str());
     // Those of a call, too.
-    const auto size = co_await coflux::as_result(size_of(here, path + ".none"));
+    const auto size = co_await coflux::as_result(size_of(path + ".none"));
     std::printf("its size: %s\n", size ? std::to_string(*size).c_str() : size.error().message().c_str());
 }
 

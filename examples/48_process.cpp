@@ -11,7 +11,7 @@ using coflux::standard_stream;
 using worker = coflux::worker_executor;
 
 // A filter by hand: what it is fed with need not be there at once.
-coflux::call<std::string> counted(coflux::environment&) {
+coflux::call<std::string> counted() {
     auto&& here = co_await coflux::context();
     process count =
         co_await process::spawn({"wc", "-l"}, {.input = standard_stream::pipe(), .output = standard_stream::pipe()});
@@ -34,7 +34,7 @@ coflux::task<void, worker> program(coflux::environment&) {
     std::printf("%s", sorted.output.c_str());
     const auto failed = co_await coflux::output_of(here, {"sh", "-c", "echo no such thing >&2; exit 3"});
     std::printf("%s: %s", failed.status.to_string().c_str(), failed.error.c_str());
-    std::printf("lines: %s", (co_await counted(here)).c_str());
+    std::printf("lines: %s", (co_await counted()).c_str());
 
     // It is asked to end, and must when 10 s are over. One that is not waited for is killed as it goes out of scope.
     process sleeper = co_await process::spawn({"sleep", "1000"});

@@ -26,7 +26,7 @@ coflux::fork<void, sim_executor> takes_orders(coflux::environment&, int* kept) {
     }
 }
 
-coflux::call<std::size_t> size_of_log(coflux::environment&) {
+coflux::call<std::size_t> size_of_log() {
     auto log = co_await coflux::as_result(coflux::file::open("orders"));
     if (!log.has_value()) co_return 0;
     co_return co_await log->size();
@@ -47,7 +47,7 @@ coflux::task<void, sim_executor> day(coflux::environment&, coflux::borrowed<sim_
     co_await shop.join();
 
     disk->restart();
-    const std::size_t size = co_await size_of_log(here);
+    const std::size_t size = co_await size_of_log();
     if (size < 4 * static_cast<std::size_t>(said))
         throw std::runtime_error(std::to_string(said) + " orders kept, " + std::to_string(size) + " bytes left");
 }

@@ -22,8 +22,7 @@ using jobs = coflux::channel<job[8]>;
 const char* const squares = "for i in 1 2 3 4; do read n || exit; echo $((n * n)); done; read n";
 
 // None where the child has ended, also within an answer.
-coflux::call<std::optional<std::string>> answer_of(coflux::environment&,
-                                                   coflux::buffered_reader<coflux::child_reader>& child) {
+coflux::call<std::optional<std::string>> answer_of(coflux::buffered_reader<coflux::child_reader>& child) {
     auto&& here = co_await coflux::context();
     try {
         if (const auto line = co_await child.read_line(here)) co_return std::string(*line);
@@ -33,7 +32,6 @@ coflux::call<std::optional<std::string>> answer_of(coflux::environment&,
 }
 
 coflux::fork<void, pool> helps(coflux::environment&, jobs* queue) {
-    auto&& here = co_await coflux::context();
     std::optional<job> next = co_await queue->receive();
     while (next) {
         // A stop, or an error, of this coroutine ends the child with it.
@@ -43,7 +41,7 @@ coflux::fork<void, pool> helps(coflux::environment&, jobs* queue) {
         while (next) {
             const std::string line = std::to_string(next->number) + "\n";
             if (!co_await coflux::as_result(child.standard_input().write_all(line))) break;
-            auto answer = co_await answer_of(here, answers);
+            auto answer = co_await answer_of(answers);
             if (!answer) break;  // the job is the next one's
             (void)next->answer.send(std::move(*answer));
             next = co_await queue->receive();

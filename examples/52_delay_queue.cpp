@@ -9,7 +9,7 @@ using namespace std::chrono_literals;
 using pool = coflux::thread_pool_executor;
 using jobs = coflux::delay_queue<std::string>;
 
-coflux::call<int> works(coflux::environment&, jobs& due) {
+coflux::call<int> works(jobs& due) {
     int done = 0;
     while (auto job = co_await due.pop()) {
         std::printf("%s\n", job->c_str());
@@ -19,7 +19,6 @@ coflux::call<int> works(coflux::environment&, jobs& due) {
 }
 
 coflux::task<void, pool> plans(coflux::environment&) {
-    auto&& here = co_await coflux::context();
     jobs due;
     const auto start = coflux::clock::now() + 2ms;
     const auto retry = due.push("retry", start + 2ms);
@@ -31,7 +30,7 @@ coflux::task<void, pool> plans(coflux::environment&) {
     if (const auto job = due.remove(report)) std::printf("no %s\n", job->c_str());
 
     due.close();  // what is in it still comes at its moment
-    const int done = co_await works(here, due);
+    const int done = co_await works(due);
     std::printf("%d jobs\n", done);
 }
 

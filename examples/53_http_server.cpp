@@ -16,7 +16,7 @@ struct parser : http::request_parser<http::string_body> {
 };
 
 // What is not parsed stays in the buffer, which is larger than a head may be. Full, it has a chunk's head without end.
-coflux::call<error_code> receive(coflux::environment&, auto& in, parser& request) {
+coflux::call<error_code> receive(auto& in, parser& request) {
     auto&& here = co_await coflux::context();
     error_code error;
     for (std::size_t left = 0; !request.is_done(); left = in.buffered().size()) {
@@ -43,7 +43,7 @@ coflux::call<void> answers(coflux::environment&, coflux::tcp_stream peer, coflux
     coflux::buffered_reader in(peer, 16 * 1024);
     for (bool goes_on = true; goes_on; goes_on = goes_on && co_await server.idle(here, in)) {
         parser request;
-        const auto error = co_await coflux::timeout(receive(here, in, request), 10s);  // all of it: no slow drip
+        const auto error = co_await coflux::timeout(receive(in, request), 10s);  // all of it: no slow drip
         if (error.timed_out() || *error == http::error::end_of_stream) co_return;
         goes_on = !*error && request.keep_alive() && !server.is_draining();
         const std::string answer = answer_to(request.get(), *error, goes_on);

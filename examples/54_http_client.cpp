@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 namespace http = boost::beast::http;
 
 // A part of a head stays in the buffer until the rest has come. So the buffer is larger than a head may be.
-coflux::call<std::string> receive(coflux::environment&, auto& in) {
+coflux::call<std::string> receive(auto& in) {
     auto&& here = co_await coflux::context();
     http::response_parser<http::string_body> answer;
     answer.body_limit(64 * 1024);  // that of a head is 8 KiB
@@ -28,13 +28,11 @@ coflux::call<std::string> receive(coflux::environment&, auto& in) {
 }
 
 // By one connection, which is kept alive.
-coflux::call<void> get(coflux::environment&, coflux::tcp_stream& peer, std::string host,
-                       std::vector<std::string> paths) {
-    auto&& here = co_await coflux::context();
+coflux::call<void> get(coflux::tcp_stream& peer, std::string host, std::vector<std::string> paths) {
     coflux::buffered_reader in(peer, 16 * 1024);
     for (const std::string& path : paths) {
         co_await peer.write_all("GET " + path + " HTTP/1.1\r\nHost: " + host + "\r\n\r\n");
-        const auto answer = co_await coflux::timeout(receive(here, in), 1s);
+        const auto answer = co_await coflux::timeout(receive(in), 1s);
         if (answer.timed_out()) throw std::runtime_error("too late");
         std::printf("%s: %s\n", path.c_str(), answer->c_str());
     }
@@ -45,7 +43,7 @@ coflux::task<void, coflux::thread_pool_executor> program(coflux::environment&, s
     if (arguments.size() > 2) {
         coflux::resolver names;
         auto peer = co_await coflux::connect_to(here, names, arguments[0], std::stoi(arguments[1]));
-        co_return co_await get(here, peer, arguments[0], {arguments.begin() + 2, arguments.end()});
+        co_return co_await get(peer, arguments[0], {arguments.begin() + 2, arguments.end()});
     }
     coflux::tcp_listener server(coflux::endpoint::loopback(0));
     const std::vector<std::string> paths{"/hello", "/parts"};
@@ -57,7 +55,7 @@ coflux::task<void, coflux::thread_pool_executor> program(coflux::environment&, s
         co_await accepted.write_all(told);
         if (*told != '\0') accepted.shutdown_send();
         try {
-            co_await get(here, peer, "here", paths);
+            co_await get(peer, "here", paths);
         } catch (const std::exception& e) {
             std::printf("%s\n", e.what());
         }

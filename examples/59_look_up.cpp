@@ -19,7 +19,7 @@ struct visit {
 };
 
 // A service that knows where an address is.
-coflux::call<std::string> country_of(coflux::environment&, int address) {
+coflux::call<std::string> country_of(int address) {
     co_await coflux::sleep_for(1ms);
     co_return address % 3 == 0 ? "France" : "Chile";
 }
@@ -30,8 +30,8 @@ coflux::task<void, pool> visits(coflux::environment&) {
     for (int i = 0; i != 90; ++i) addresses.push_back(i);
     stream::memory_sink<visit> sink;
 
-    constexpr auto look_up = [](coflux::environment& here, const int& address) -> coflux::call<visit> {
-        co_return visit{address % 10, co_await country_of(here, address)};
+    constexpr auto look_up = [](coflux::environment&, const int& address) -> coflux::call<visit> {
+        co_return visit{address % 10, co_await country_of(address)};
     };
     (void)co_await stream::run(here, stream::from(stream::memory_source(addresses)) |
                                          stream::by_key([](int address) { return address; }) |
