@@ -48,6 +48,14 @@ bool inbox::holds_back(parcel& p) {
     return false;
 }
 
+bool inbox::pass_barrier() noexcept {
+    // [stream.barrier.aligned]
+    if (waiting_ == 0 || waiting_ != producers_.size()) return false;
+    waiting_ = 0;
+    for (producer& each : producers_) each.at_barrier = false;
+    return true;
+}
+
 void links::connect(link_to to) {
     parcel* const first = *to.empties.try_receive();
     links_.push_back({std::move(to), first});

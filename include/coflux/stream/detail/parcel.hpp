@@ -112,13 +112,7 @@ public:
     /// Sets the parcel aside, where its producer waits at a barrier. Else notes what it says.
     [[nodiscard]] bool holds_back(parcel& p);
     /// True once for each barrier: all producers have reached it.
-    [[nodiscard]] bool pass_barrier() noexcept {
-        // [stream.barrier.aligned]
-        if (waiting_ == 0 || waiting_ != producers_.size()) return false;
-        waiting_ = 0;
-        for (producer& each : producers_) each.at_barrier = false;
-        return true;
-    }
+    [[nodiscard]] bool pass_barrier() noexcept;
     /// All producers have ended.
     [[nodiscard]] bool has_ended() const noexcept { return open_ == 0; }
     /// Gives a parcel back to its producer.
