@@ -23,7 +23,7 @@ coflux::task<int, pool> on_an_arena(coflux::environment&) {
     auto&& here = co_await coflux::context();
     coflux::arena memory;
     auto below = coflux::make_environment(here, &memory);
-    // What is made in an environment ends before it: the block joins its children, also when an error passes.
+    // Children of an environment end before it: the block joins its children, also when an error passes.
     const int sum = co_await coflux::with_scope(
         below, [](coflux::task_scope& scope) -> coflux::call<int> { co_return co_await branch(scope, 0, 100); });
     std::printf("  the arena held %s\n", memory.used() > 100 * sizeof(int) ? "100 leaves and more" : "nothing");

@@ -38,7 +38,7 @@ coflux::generator<int> fails_after(int n) {
     throw std::runtime_error("no more");
 }
 
-// What a sub-generator throws comes out of our co_yield; we may go on.
+// An error of a sub-generator comes out of our co_yield; we may go on.
 coflux::generator<int> tries(int n) {
     bool failed = false;
     try {

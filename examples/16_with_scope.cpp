@@ -32,7 +32,7 @@ coflux::fork<void, pool> watches(coflux::environment&, borrowed<std::vector<std:
     }
 }
 
-// The children borrow `pages` and `words`, which stand outside the block. None runs when with_scope is over.
+// The children borrow `pages` and `words`, which are outside the block. None runs when with_scope is over.
 coflux::call<std::size_t> count_all(coflux::environment& here, const std::vector<page>& pages) {
     std::vector<std::size_t> words(pages.size());
     const std::size_t begun =

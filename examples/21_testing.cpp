@@ -11,7 +11,7 @@
 using namespace std::chrono_literals;
 namespace kit = coflux::testing;
 
-/// What is tested: an account whose owner looks, thinks, and writes.
+/// The subject of the test: an account whose owner looks, thinks, and writes.
 struct account {
     coflux::mutex lock;
     int balance = 0;

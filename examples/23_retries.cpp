@@ -1,4 +1,5 @@
-// A thousand jobs, at most sixteen at a time. What fails is tried again after a pause, which doubles, until a deadline.
+// A thousand jobs, at most sixteen at a time. A job that fails is tried again after a pause, which doubles, until a
+// deadline.
 #include <coflux/coflux.hpp>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What a pipeline does when a stage fails, stops or returns early, when it is stopped, when its time is up: it ends.
+// A pipeline ends when a stage fails, stops or returns early, when it is stopped, when its time is up.
 #include <coflux/coflux.hpp>
 
 #include <chrono>
@@ -9,7 +9,7 @@ using namespace std::chrono_literals;
 using pool = coflux::thread_pool_executor;
 using numbers = coflux::channel<int[4]>;
 
-// What happens to the fifth number, and in which stage.
+// The fate of the fifth number in one of the stages.
 enum class fault { none, error, stop, early_return, hang };
 struct trouble {
     int stage = 0;

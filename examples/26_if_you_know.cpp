@@ -1,4 +1,4 @@
-// What other runtimes do, in Coflux: start and join, a scope, a stop, a limit of time, errors.
+// Other runtimes' idioms in Coflux: start and join, a scope, a stop, a limit of time, errors.
 // docs/tour/00-if-you-know.md
 #include <coflux/coflux.hpp>
 

@@ -1,4 +1,4 @@
-// What other runtimes do, in Coflux: channels, select, a lock, and work that blocks. docs/tour/00-if-you-know.md
+// Other runtimes' idioms in Coflux: channels, select, a lock, and work that blocks. docs/tour/00-if-you-know.md
 #include <coflux/coflux.hpp>
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// One event loop per core. What is kept on a shard needs no lock; other shards ask for it.
+// One event loop per core. Data of a shard needs no lock; other shards ask for it.
 #include <cstddef>
 #include <cstdio>
 #include <functional>

@@ -42,7 +42,7 @@ std::string answer(std::chrono::milliseconds after, const std::string& to) {
     std::this_thread::sleep_for(after);  // a library that waits for a network
     return "answer to " + to;
 }
-// What it uses is copied, and a stop does not wait for it: it ends later, and its result is dropped.
+// Its arguments are copied, and a stop does not wait for it: it ends later, and its result is dropped.
 coflux::call<std::string> asks(std::chrono::milliseconds after, std::string question) {
     co_return co_await coflux::blocking(coflux::abandon_on_stop, answer, after, std::move(question));
 }

@@ -38,7 +38,7 @@ coflux::call<coflux::serve_report> serves(coflux::environment&, coflux::tcp_list
     auto [everybody, unused] = coflux::make_broadcast<std::string>(64);
     auto chat = [&to = everybody](coflux::environment&, coflux::tcp_stream peer,
                                   coflux::drain_token server) -> coflux::call<void> {
-        // What ends first ends the connection: the peer has gone, or it cannot be written to.
+        // The first end is the connection's: the peer has gone, or it cannot be written to.
         (void)co_await coflux::when_any(speaks(peer, server, to), hears(peer, to.subscribe()));
     };
     co_return co_await coflux::serve(here, at, chat);

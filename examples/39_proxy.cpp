@@ -1,5 +1,5 @@
 // A TCP proxy. `39_proxy PORT` passes on what it gets to that port of this machine, until SIGTERM; without an argument
-// it stands before a server of its own.
+// it serves one of its own.
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -31,7 +31,7 @@ coflux::call<coflux::serve_report> passes_on(coflux::environment&, coflux::tcp_l
     co_return co_await coflux::serve(here, at, handler, {.drain = 1s});
 }
 
-// What the proxy stands before: gives back what it gets.
+// The server behind the proxy: gives back what it gets.
 coflux::fork<coflux::serve_report, pool> echoes(coflux::environment&, coflux::tcp_listener at) {
     auto&& here = co_await coflux::context();
     const auto echo = [](coflux::environment&, coflux::tcp_stream peer) -> coflux::call<void> {

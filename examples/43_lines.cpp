@@ -26,7 +26,7 @@ coflux::fork<void, worker> add_up(coflux::environment&, coflux::tcp_stream peer)
             if (!in.has_line()) co_await out.flush(here);  // no further question is there yet
         }
     } catch (const coflux::limit_exceeded& e) {
-        refusal = "no line within " + std::to_string(e.limit()) + " bytes\n";  // an await cannot stand here
+        refusal = "no line within " + std::to_string(e.limit()) + " bytes\n";  // an await cannot be here
     }
     co_await out.write_all(here, refusal);
     co_await out.flush(here);

@@ -10,7 +10,7 @@
 using worker = coflux::worker_executor;
 
 coflux::fork<void, worker> writes(coflux::environment&, coflux::file* log, std::string name) {
-    // Each line is written as a whole: those of other coroutines, or of other processes, stand before or behind it.
+    // Each line is written as a whole: those of other coroutines, or of other processes, are before or behind it.
     for (int i = 0; i != 3; ++i) co_await log->append(name + '\n');
 }
 
@@ -28,7 +28,7 @@ coflux::task<void, worker> program(coflux::environment&, std::string folder) {
     co_await coflux::when_all(std::move(first), std::move(second));
     co_await log.sync();  // from now on they survive a loss of power
 
-    // What was just written is in the page cache: these reads do not wait.
+    // Bytes that were just written are in the page cache: these reads do not wait.
     std::string line(6, ' ');
     int firsts = 0;
     std::uint64_t at = 0;

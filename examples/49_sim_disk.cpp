@@ -32,7 +32,7 @@ coflux::call<std::size_t> size_of_log() {
     co_return co_await log->size();
 }
 
-// The power goes after a while. What was said to be kept must be there afterwards.
+// The power goes after a while. Entries that were said to be kept must be there afterwards.
 template <bool Careful>
 coflux::task<void, sim_executor> day(coflux::environment&, coflux::borrowed<sim_disk> disk) {
     auto&& here = co_await coflux::context();

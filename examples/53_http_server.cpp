@@ -15,7 +15,7 @@ struct parser : http::request_parser<http::string_body> {
     parser() { header_limit(8 * 1024), body_limit(64 * 1024), eager(true); }  // eager: the body, too
 };
 
-// What is not parsed stays in the buffer, which is larger than a head may be. Full, it has a chunk's head without end.
+// The buffer keeps what is not parsed, and is larger than a head may be. Full, it has a chunk's head without end.
 coflux::call<error_code> receive(auto& in, parser& request) {
     auto&& here = co_await coflux::context();
     error_code error;

@@ -25,7 +25,7 @@ struct order {
     int number;
 };
 
-// What a crash leaves: the sink's outputs, and the checkpoints.
+// The things that a crash leaves: the sink's outputs, and the checkpoints.
 struct kept {
     stream::memory_sink<order> sink;
     stream::memory_store store;

@@ -1,4 +1,4 @@
-// A job that is watched: a line on the terminal while it runs, and where it stands, for each partition of its source.
+// A job that is watched: a line on the terminal while it runs, and its position, for each partition of its source.
 #include <coflux/coflux.hpp>
 #include <coflux/stream/stream.hpp>
 
