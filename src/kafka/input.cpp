@@ -71,6 +71,11 @@ kafka::position position_of(const stream::position& at) {
     return {name.substr(0, slash), number, at.next};
 }
 
+void require_new(const kafka_input& of) {
+    if (of.has_begun)
+        throw std::invalid_argument("coflux: Kafka: a source serves one run: make another one for the next run");
+}
+
 std::uint32_t kafka_input::number_of(std::string_view topic, std::int32_t number) {
     const auto is_it = [&](const partition& p) { return p.number == number && p.topic == topic; };
     if (last_ < known_.size() && is_it(known_[last_])) return last_;

@@ -28,6 +28,10 @@ namespace coflux::detail {
 /// Errors: std::invalid_argument for what is no such name.
 [[nodiscard]] kafka::position position_of(const stream::position& at);
 
+class kafka_input;
+/// Errors: std::invalid_argument where a run has read: what it has not committed would be skipped.
+void require_new(const kafka_input& of);
+
 class kafka_input {
 public:
     kafka_input(const kafka::consumer_options& options, kafka::source_options where)

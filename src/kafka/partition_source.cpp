@@ -44,6 +44,7 @@ std::vector<std::uint32_t> partition_source::partitions() const {
 }
 
 call<void> partition_source::seek(environment&, const stream::positions& to) {
+    detail::require_new(*state_);
     for (const stream::position& each : to) {
         position at = detail::position_of(each);
         if (std::ranges::none_of(state_->partitions,

@@ -24,6 +24,7 @@ kafka_transaction::kafka_transaction(kafka::partition_source& inputs, kafka::pro
 
 call<std::optional<stream::positions>> kafka_transaction::committed(environment&) {
     auto&& here = co_await context();
+    require_new(inputs_);
     is_open_ = false;
     if (out_.is_open()) co_await out_.close(here);
     out_ = kafka::producer(options_);

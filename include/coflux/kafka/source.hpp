@@ -38,7 +38,7 @@ struct source_options {
 /// partition_source.
 ///
 /// Shapes: partitions are named `orders/2`; `next` is the offset behind a message, `time` the message's own. Movable
-/// before the first read. A source serves one run.
+/// before the first read. A source serves one run: another one would begin behind what this one has read.
 /// Errors: kafka::error: at the first read where no broker answers within request_timeout; of a topic that does not
 /// exist; of a commit that is refused for so long. std::invalid_argument for no topic, and for a seek to what is no
 /// partition of its topics.

@@ -205,6 +205,36 @@ TEST(kafka_transactional_sink, fails_a_job_as_fenced_whose_outputs_were_not_deli
     });
 }
 
+TEST(kafka_transactional_sink, refuses_a_source_that_another_run_has_read) {
+    mock_cluster cluster;
+    cluster.make_topic("numbers", 1);
+    on_worker([&](environment&) -> call<void> {
+        auto&& here = co_await coflux::context();
+        kafka::producer first(cluster.producer());
+        co_await sends_numbers(here, first, "numbers", 10);
+        kafka::partition_source in(cluster.member_of("copiers"), {{"numbers", 0}});
+        kafka::transactional_sink out(in, transactional(cluster), "outputs",
+                                      kafka::keyed(text_of_number, text_of_number));
+        std::vector<std::string> errors;
+        for (int run = 0; run != 2; ++run) {
+            try {
+                (void)co_await stream::run(
+                    here, stream::from(in) | kafka::decode([](std::string_view) -> int {
+                              throw std::runtime_error("no");
+                          }) | stream::to(out),
+                    stream::job{.workers = 1, .commit_every = 1h, .delivery = stream::exactly_once});
+            } catch (const std::exception& e) {
+                errors.emplace_back(e.what());
+            }
+        }
+        EXPECT_EQ(errors.size(), 2U);
+        expect_in(errors.at(0), "numbers");
+        expect_in(errors.at(1), "a source serves one run");  // else it would begin behind what was not committed
+        co_await out.close(here);
+        co_await in.close(here);
+    });
+}
+
 TEST(kafka_transactional_sink, may_be_closed_where_no_job_has_begun) {
     const mock_cluster cluster;
     on_worker([&](environment&) -> call<void> {
