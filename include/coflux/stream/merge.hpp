@@ -1,6 +1,7 @@
 // merge: two sources become one, of values of either.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -208,6 +209,8 @@ private:
     template <std::size_t Side>
     bool take(batch<value_type>& into, part<Side>& from, std::size_t most) {
         std::size_t& i = state_->taken;
+        // Memory is had before a record is moved, which would be lost.
+        into.reserve(std::min(most, into.size() + from.records.size() - i));
         for (; i != from.records.size() && into.size() != most; ++i) {
             auto& r = from.records[i];
             record<value_type> as_either{value_type(std::in_place_index<Side>, std::move(r.value)), r.time, r.next,
