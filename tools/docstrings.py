@@ -107,7 +107,7 @@ def order_problems(first_line: int, comment: str) -> list[tuple[int, str]]:
             if name in NEAR:
                 problems.append((number, f"{name} is no section"))
             if last and rank(name) < rank(last):
-                problems.append((number, f"{name} stands behind {last}"))
+                problems.append((number, f"{name} comes behind {last}"))
             last = name
     return problems
 

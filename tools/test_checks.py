@@ -620,7 +620,7 @@ class Docstrings(PlantedTree):
                          [f"{self.HEADER}:2: Errors is not at the beginning of a line"])
 
     def test_sections_in_another_order(self) -> None:
-        self.assertEqual(self.problems("/// Costs: a lock.", "/// Returns: nothing."), [f"{self.HEADER}:2: Returns stands behind Costs"])
+        self.assertEqual(self.problems("/// Costs: a lock.", "/// Returns: nothing."), [f"{self.HEADER}:2: Returns comes behind Costs"])
 
     def test_each_docstring_has_its_own_order(self) -> None:
         self.assertEqual(self.problems("/// Costs: a lock.", "int a;", "/// Returns: nothing.", "int f();"), [])

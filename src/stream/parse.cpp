@@ -93,7 +93,7 @@ std::vector<std::string> csv_fields::operator()(std::string_view record) const {
                 field += '"';
             }
             if (at != record.size() && record[at] != separator_)
-                fail_field(fields.size(), "something stands between its closing quote and the separator");
+                fail_field(fields.size(), "something is between its closing quote and the separator");
         } else {
             const std::size_t end = std::min(record.find(separator_, at), record.size());
             field.assign(record, at, end - at);

@@ -1,4 +1,4 @@
-// expect: the limit stands outside of it: timeout(as_result(x), d)
+// expect: put the limit outside of it: timeout(as_result(x), d)
 #include <chrono>
 
 #include <coflux/coflux.hpp>

@@ -1,4 +1,4 @@
-// expect: event_times() stands before the first partitioner of a flow
+// expect: event_times() comes before the first partitioner of a flow
 #include <chrono>
 #include <vector>
 

@@ -1,4 +1,4 @@
-// expect: a stage with a state stands behind a partitioner, which says whose state it is
+// expect: a stage with a state comes behind a partitioner, which says whose state it is
 #include <vector>
 
 #include <coflux/coflux.hpp>

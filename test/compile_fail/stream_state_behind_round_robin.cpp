@@ -1,4 +1,4 @@
-// expect: round_robin() sends the records of a key anywhere: a stage with a state stands behind by_key()
+// expect: round_robin() sends the records of a key anywhere: a stage with a state comes behind by_key()
 #include <vector>
 
 #include <coflux/coflux.hpp>

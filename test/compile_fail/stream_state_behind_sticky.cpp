@@ -1,4 +1,4 @@
-// expect: coflux: sticky() sends the records of a key anywhere: a stage with a state stands behind by_key()
+// expect: coflux: sticky() sends the records of a key anywhere: a stage with a state comes behind by_key()
 #include <vector>
 
 #include <coflux/coflux.hpp>

@@ -167,9 +167,8 @@ consteval bool has_result() {
         !std::is_same_v<Value, std::error_code>,
         "coflux: as_result() of what gives a std::error_code could not tell the value from an error: await it "
         "plainly");
-    static_assert(
-        !is_limited<Value>,
-        "coflux: as_result() takes what has no limit; the limit stands outside of it: timeout(as_result(x), d)");
+    static_assert(!is_limited<Value>,
+                  "coflux: as_result() takes what has no limit; put the limit outside of it: timeout(as_result(x), d)");
     return true;
 }
 

@@ -82,7 +82,7 @@ struct decode {
     template <typename In, typename Key>
     struct check {
         static constexpr bool ok = std::is_same_v<In, message>;
-        static void say() { static_assert(ok, "coflux: kafka::decode() stands behind a source of Kafka"); }
+        static void say() { static_assert(ok, "coflux: kafka::decode() comes behind a source of Kafka"); }
     };
     template <typename In, typename Key, typename Next>
     [[nodiscard]] auto bind(Next next) const {

@@ -220,7 +220,7 @@ template <typename Source, typename Head, typename... Regions, stage S>
     requires(sizeof...(Regions) != 0)
 [[nodiscard]] auto operator|(open_flow<Source, Head, std::tuple<Regions...>>&& f, S s) {
     static_assert(!is_event_times<S>,
-                  "coflux: event_times() stands before the first partitioner of a flow: watermarks are kept for each "
+                  "coflux: event_times() comes before the first partitioner of a flow: watermarks are kept for each "
                   "partition of the source");
     constexpr std::size_t last = sizeof...(Regions) - 1;
     using before = last_types<Source, Head, std::tuple<Regions...>>;

@@ -65,7 +65,7 @@ struct parse {
         static constexpr bool takes = std::is_invocable_v<F&, std::string_view>;
         static constexpr bool ok = has_text && takes;
         static void say() {
-            static_assert(has_text, "coflux: parse() stands behind what gives a stream::text_line or a std::string");
+            static_assert(has_text, "coflux: parse() comes behind what gives a stream::text_line or a std::string");
             static_assert(takes, "coflux: the function of parse() takes a std::string_view, and gives a value");
         }
     };

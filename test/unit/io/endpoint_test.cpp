@@ -70,7 +70,7 @@ TEST(endpoint, refuses_what_is_no_address_and_names_it) {
     EXPECT_THROW((void)endpoint::local(std::string(200, 'x')), std::invalid_argument);
     EXPECT_THROW((void)endpoint::local(""), std::invalid_argument);
     for (const std::string_view cut : {"127.0.0.1\0.org"sv, "::1\0x"sv, "127.0.0.1\0"sv})
-        EXPECT_THROW((void)endpoint::ip(cut, 80), std::invalid_argument) << "what stands behind a zero byte counts";
+        EXPECT_THROW((void)endpoint::ip(cut, 80), std::invalid_argument) << "what is behind a zero byte counts";
     EXPECT_THROW((void)endpoint::local("/tmp/one\0.sock"sv), std::invalid_argument);
     EXPECT_NO_THROW((void)endpoint::local("\0an abstract\0name"sv));
     EXPECT_THROW((void)endpoint::local("\0name"), std::invalid_argument) << "a literal ends at its first zero byte";

@@ -38,7 +38,7 @@ TEST(csv, says_which_field_is_wrong) {
     EXPECT_EQ(error_of("\""), "coflux: field 1: its quote never closes");
     EXPECT_EQ(error_of("\"a\"\""), "coflux: field 1: its quote never closes");
     EXPECT_EQ(error_of("\"a\nb\",\"c"), "coflux: field 2: its quote, in line 2 of the record, never closes");
-    EXPECT_EQ(error_of("\"a\"b,c"), "coflux: field 1: something stands between its closing quote and the separator");
+    EXPECT_EQ(error_of("\"a\"b,c"), "coflux: field 1: something is between its closing quote and the separator");
     EXPECT_EQ(error_of("a,b\"c"), "coflux: field 2: it has a quote, and does not begin with one");
 }
 

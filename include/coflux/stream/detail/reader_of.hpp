@@ -32,7 +32,7 @@ public:
     using outlet_type = outlet<output, FirstBy>;
     using operators = decltype(bind_stages<In, no_key>(std::declval<const Head&>(), outlet_operator<outlet_type>()));
     static_assert(!operators::has_state,
-                  "coflux: a stage with a state stands behind a partitioner, which says whose state it is: by_key(), "
+                  "coflux: a stage with a state comes behind a partitioner, which says whose state it is: by_key(), "
                   "by_partition() or to_one()");
 
     reader_of(any_source& from, const Head& head, outlet_type& out, barriers& on_their_way, failure_policy& policy,

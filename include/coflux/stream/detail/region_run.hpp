@@ -59,12 +59,12 @@ public:
         "coflux: call_each() behind other stages begins a region without keys: a stage with a state behind it "
         "needs by_key(), by_partition() or to_one() again");
     static_assert(!std::is_same_v<partitioner_type, sticky> || !has_state,
-                  "coflux: sticky() sends the records of a key anywhere: a stage with a state stands behind by_key(), "
+                  "coflux: sticky() sends the records of a key anywhere: a stage with a state comes behind by_key(), "
                   "by_partition() or to_one()");
     static_assert(
         by::is_stateful || std::is_same_v<partitioner_type, in_place> || std::is_same_v<partitioner_type, sticky> ||
             !has_state,
-        "coflux: round_robin() sends the records of a key anywhere: a stage with a state stands behind by_key(), "
+        "coflux: round_robin() sends the records of a key anywhere: a stage with a state comes behind by_key(), "
         "by_partition() or to_one()");
 
     region_run_of(const Region& of, std::uint32_t number, std::size_t workers, std::uint32_t slots,
