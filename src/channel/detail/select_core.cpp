@@ -262,6 +262,14 @@ bool select_core::stop_losers() noexcept {
     return many_stops(this, calls, cases_.size()).request(coroutine());
 }
 
+/// stop_losers() by a party that has no other unit. It takes one: where a child does the rest, that may be over before
+/// this thread lets go of the child's frame.
+void select_core::stop_losers_and_go_on() noexcept {
+    units_.fetch_add(1, memory_order_relaxed);  // pairs with nothing: that of the decision is still out
+    if (stop_losers()) (void)give_back_unit();
+    give_back_decision(this);
+}
+
 bool select_core::stop_loser(void* self, std::size_t i) noexcept {
     const auto& of = *static_cast<select_core*>(self);
     const select_child* const c = of.cases_[i].child;
@@ -323,7 +331,7 @@ std::coroutine_handle<> select_core::child_ended(waiter& self, frame_control&, c
 
 void select_core::won() noexcept {
     if (children_ == 0) return wake();
-    if (stop_losers()) give_back_decision(this);
+    stop_losers_and_go_on();
 }
 
 bool select_core::claim(wait_operation& op) noexcept {
@@ -337,7 +345,7 @@ bool select_core::claim(wait_operation& op) noexcept {
 void select_core::stop(wait_operation& claimed) noexcept {
     auto& self = static_cast<select_core&>(claimed);
     if (self.children_ == 0) return stop_claimed(self);
-    if (self.stop_losers()) give_back_decision(&self);
+    self.stop_losers_and_go_on();
 }
 
 void select_core::leave() noexcept {

@@ -183,6 +183,41 @@ TEST(law_04_nesting, losers_of_when_any_are_stopped_in_steps) {
     maker.join();
 }
 
+coflux::call<void> naps(coflux::manual_reset_event* e) {
+    co_await e->wait();
+}
+coflux::fork<void, manual_executor> waits_in_a_call(coflux::environment&, coflux::manual_reset_event* e) {
+    co_await naps(e);
+}
+coflux::task<void, manual_executor> makes_calls(coflux::environment&, coflux::manual_reset_event* never,
+                                                std::vector<coflux::fork<void, manual_executor>>* all) {
+    auto&& here = co_await coflux::context();
+    for (int i = 0; i != losers; ++i) all->push_back(waits_in_a_call(here, never));
+}
+coflux::task<void, manual_executor> joins_all(coflux::environment&,
+                                              std::vector<coflux::fork<void, manual_executor>> all) {
+    co_await coflux::when_all(std::move(all));
+}
+
+TEST(law_04_nesting, calls_that_wait_below_a_relay_are_stopped_in_steps) {
+    manual_executor by_hand;
+    auto env = coflux::make_environment(by_hand);
+    coflux::manual_reset_event never;
+    std::vector<coflux::fork<void, manual_executor>> all;
+    auto maker = makes_calls(env, &never, &all);
+    by_hand.run_all();
+    auto root = joins_all(env, std::move(all));
+    by_hand.run_all();
+    const std::size_t before = by_hand.executed();
+    root.request_stop();
+    // A step stops as many as it may, and leaves the rest to a child of what waits for such a call.
+    EXPECT_LE(longest_turn(by_hand, before), static_cast<std::size_t>(coflux::detail::longest_stop_step) + 1);
+    EXPECT_TRUE(root.done());
+    EXPECT_TRUE(maker.done());
+    root.join();
+    maker.join();
+}
+
 coflux::fork<void, manual_executor> computes(coflux::environment&, coflux::manual_reset_event* e,
                                              coflux::environment** asked) {
     auto&& here = co_await coflux::context();

@@ -163,20 +163,29 @@ struct stop_walk {
     }
     [[nodiscard]] bool is_done() const noexcept { return stands == nullptr && claimed.empty(); }
 
-    /// Leaves what is left to do to a child of the coroutine that it is at, or of one that it has claimed. False if
-    /// that has no executor, or there is no memory.
+    /// Leaves what is left to do to a child of the coroutine that it is at, or of one that has the record of a wait that
+    /// it has claimed: a call that waits may have no open scope. False if that is an environment object, which does not
+    /// wait for a child that it has not made, if it has no executor, or if there is no memory.
     bool hand_over() const noexcept;
 };
 
 bool can_leave_to_child_of(const environment& to) noexcept {
     const executor_entry* const own = executor_of(to);
     if (own == nullptr) return false;
-    const environment* const current = this_thread.current;
-    return data_ref_of(to).pooled() || (current != nullptr && identity_of(executor_of(*current)) == own->identity);
+    if (data_ref_of(to).pooled() || this_thread.serves(own->identity)) return true;
+    const environment* const current = this_thread.current;  // on an executor of the user
+    return current != nullptr && identity_of(executor_of(*current)) == own->identity;
 }
 
 bool stop_walk::hand_over() const noexcept {
-    return leave_to_child_of(stands != nullptr ? *stands->of : claimed.front()->coroutine(), *this);
+    environment* const to = stands != nullptr ? stands->of : wait_records::recorder(&claimed.front()->coroutine());
+    // Kept: the child may end, and all that waits for it, before this thread lets go of the child's frame.
+    // [stop.walk.keeps_maker]
+    if (to == nullptr || environment_tree::is_object(*to) || !scope_children::count(*to).try_add_atomically())
+        return false;
+    const bool is_left = leave_to_child_of(*to, *this);
+    promise_base::release_kept(*to);
+    return is_left;
 }
 
 void count_stop_request() noexcept {
