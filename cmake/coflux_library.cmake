@@ -50,6 +50,10 @@ function(coflux_add_library name)
         coflux_unite_sources(sources ${target} 20 "${source_dir}" ${sources})
     endif()
     add_library(${target} ${sources})
+    if(COFLUX_UNITY)
+        # g++ warns of a frame with a local type or a lambda outside of the file that it was given.
+        target_compile_options(${target} PRIVATE "$<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>")
+    endif()
     add_library(coflux::${name} ALIAS ${target})
     set_target_properties(
         ${target}
