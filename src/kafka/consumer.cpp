@@ -80,13 +80,6 @@ kafka::polled kafka_consumer::take(std::vector<kafka::message>& into, std::size_
     kafka::polled got;
     // Nothing is taken unless there is room for it. Twice the room, because a caller may collect.
     if (into.capacity() - into.size() < most) into.reserve(std::max(into.size() + most, 2 * into.capacity()));
-    if (gives_batches()) {
-        for (const rd_kafka_message_t* const m : take_batch(most)) {
-            into.push_back(kafka::message(nullptr, m, *client));
-            ++got.count;
-        }
-        return got;
-    }
     while (got.count < most) {
         kafka_owned<rd_kafka_event_t> e = set_aside_ != nullptr ? std::move(set_aside_) : client->take();
         if (e == nullptr) break;

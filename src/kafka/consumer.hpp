@@ -48,8 +48,9 @@ public:
         // relaxed: the program's own order has the subscription in front of what comes of it.
         return !reports_end_ && !joins.load(memory_order_relaxed);
     }
-    /// As take(), until the next call. The messages are the caller's, and a share of the client for each.
-    /// Pre: gives_batches().
+    /// Takes messages, which are valid until the next call. They are the caller's, and a share of the client for each.
+    /// Pre: gives_batches(), and no pause() or seek() meanwhile: librdkafka 2.0.2 then drops what it has taken
+    /// (librdkafka#4208). No positions() behind an error: from 2.1 on it counts as a message there.
     [[nodiscard]] std::span<rd_kafka_message_t* const> take_batch(std::size_t most);
     /// The change that poll() gave, until it is acknowledged.
     [[nodiscard]] const std::optional<kafka::polled>& unanswered() const noexcept { return unanswered_; }

@@ -143,7 +143,7 @@ call<kafka::polled> kafka_input::poll(environment&, stream::batch<kafka::message
     if (s.gives_batches() && !into.keeps_originals()) {
         const polling_turn alone(s.is_polled);
         co_await turn();
-        most = std::min(most, kafka_consumer::most_of_a_poll);
+        most = std::clamp<std::size_t>(most, 1, kafka_consumer::most_of_a_poll);
         into.reserve(into.size() + most);
         for (;;) {
             const std::span<rd_kafka_message_t* const> all = s.take_batch(most);

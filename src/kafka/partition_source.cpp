@@ -38,6 +38,7 @@ std::string partition_source::partition_name(std::uint32_t p) const {
 }
 
 std::vector<std::uint32_t> partition_source::partitions() const {
+    detail::require_new(*state_);  // each run asks before it reads
     std::vector<std::uint32_t> all;
     for (const position& p : state_->partitions) all.push_back(state_->number_of(p.topic, p.partition));
     return all;

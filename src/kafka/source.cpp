@@ -86,6 +86,7 @@ std::string source::partition_name(std::uint32_t p) const {
 }
 
 call<void> source::seek(environment&, const stream::positions& to) {
+    detail::require_new(*state_);
     for (const stream::position& each : to) {
         position at = detail::position_of(each);
         const bool is_known = std::ranges::any_of(

@@ -1,7 +1,6 @@
 // merge: two sources become one, of values of either.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -60,6 +59,7 @@ public:
     }
     [[nodiscard]] call<bool> read(environment&, batch<value_type>& into, std::size_t most) {
         const std::size_t before = into.size();
+        into.reserve(before + most);  // before a record is moved, which would be lost
         while (into.size() != before + most) {
             if (!state_->left) {
                 if (state_->ended == std::array{true, true}) break;
@@ -209,8 +209,7 @@ private:
     template <std::size_t Side>
     bool take(batch<value_type>& into, part<Side>& from, std::size_t most) {
         std::size_t& i = state_->taken;
-        // Memory is had before a record is moved, which would be lost.
-        into.reserve(std::min(most, into.size() + from.records.size() - i));
+        state_->ended_parts.reserve(state_->ended_parts.size() + from.ended.size());
         for (; i != from.records.size() && into.size() != most; ++i) {
             auto& r = from.records[i];
             record<value_type> as_either{value_type(std::in_place_index<Side>, std::move(r.value)), r.time, r.next,

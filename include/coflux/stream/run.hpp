@@ -91,6 +91,7 @@ class job_run_of final : ends_of<Flow, Job>, public job_run {
     };
     using all = all_regions<std::make_index_sequence<count>>;
     using output = typename region_type<count - 1>::output;
+    static_assert(std::is_same_v<output, typename ends::sink_value>);
     using reader_type =
         reader_of<typename source_type::value_type, head_type, typename by_of_region<0, regions_type>::type>;
 

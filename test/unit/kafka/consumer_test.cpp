@@ -304,7 +304,7 @@ TEST(kafka_consumer, tells_an_error_behind_the_messages_and_goes_on) {
             auto&& here = co_await coflux::context();
             kafka::producer out(cluster.producer());
             auto options = cluster.member_of("readers");
-            options.reports_end = reports_end;  // else it reads in batches
+            options.reports_end = reports_end;
             kafka::consumer in(options);
             co_await in.assign(here, {{"numbers", 0, kafka::place::beginning}});
             std::vector<kafka::message> got;
