@@ -151,7 +151,7 @@ consteval void check_parameters() {
 template <typename... Args>
 consteval void check_environment() {
     check_parameters<Args...>();
-    static_assert(environment_position<Args...> >= 0,
+    static_assert(environment_position<Args...> >= 0 || (... || is_constant_environment<Args>),
                   "coflux: only a call may leave its environment out, because its awaiter gives it one: make `auto&& "
                   "env` or `coflux::environment& env` the first parameter");
 }
