@@ -180,7 +180,6 @@ bool can_leave_to_child_of(const environment& to) noexcept {
 bool stop_walk::hand_over() const noexcept {
     environment* const to = stands != nullptr ? stands->of : wait_records::recorder(&claimed.front()->coroutine());
     // Kept: the child may end, and all that waits for it, before this thread lets go of the child's frame.
-    // [stop.walk.keeps_maker]
     if (to == nullptr || environment_tree::is_object(*to) || !scope_children::count(*to).try_add_atomically())
         return false;
     const bool is_left = leave_to_child_of(*to, *this);
