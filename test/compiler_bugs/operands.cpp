@@ -1,7 +1,6 @@
 // Forms in the operand of co_await, or around it in one expression or condition.
 //
-// known: results_in_turn | g++ | all awaits are completed before the first result is taken | Coflux:
-// COFLUX_LATE_RESULTS
+// known: results_in_turn | g++ | all awaits are completed before the first result is taken | Coflux: COFLUX_LATE_RESULTS
 #include "shapes.hpp"
 
 #include <algorithm>

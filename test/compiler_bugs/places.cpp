@@ -1,8 +1,7 @@
 // The place of an await in a function: bindings, loops, initialisers, conditions that declare, and the fate of
 // parameters and exceptions.
 //
-// known: exception_of_a_parameter | clang 19 at -O0 | the exception is kept in the frame, and read after the frame went
-// back | exception_of_a_parameter_without_a_handler
+// known: exception_of_a_parameter | clang 19 at -O0 | the exception is kept in the frame, and read after the frame went back | exception_of_a_parameter_without_a_handler
 #include "shapes.hpp"
 
 #include <array>

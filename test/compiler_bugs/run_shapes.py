@@ -22,6 +22,8 @@ def known_of(source):
         match = re.fullmatch(r"// known: (\w+) \| ([^|]*) \| ([^|]*) \| ([^|]*)", line)
         if match:
             found[match[1]] = [part.strip() for part in match.groups()[1:]]
+        elif line.startswith("// known:"):
+            sys.exit(f"{source}: not one line of four parts: {line}")
     return found
 
 
