@@ -296,41 +296,6 @@ TEST(kafka_consumer, says_why_no_broker_answers) {
     });
 }
 
-TEST(kafka_consumer, tells_an_error_behind_the_messages_and_goes_on) {
-    for (const bool reports_end : {false, true}) {
-        mock_cluster cluster;
-        cluster.make_topic("numbers", 1);
-        on_worker([&](environment&) -> call<void> {
-            auto&& here = co_await coflux::context();
-            kafka::producer out(cluster.producer());
-            auto options = cluster.member_of("readers");
-            options.reports_end = reports_end;
-            kafka::consumer in(options);
-            co_await in.assign(here, {{"numbers", 0, kafka::place::beginning}});
-            std::vector<kafka::message> got;
-            co_await sends_numbers(here, out, "numbers", 10);
-            co_await polls_until(here, in, got, 10);
-            constexpr std::int16_t fetch = 1;
-            rd_kafka_mock_push_request_errors(cluster.get(), fetch, 1, RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED);
-            bool is_told = false;
-            try {
-                for (;;) (void)co_await in.poll(here, got);
-            } catch (const kafka::error& e) {
-                is_told = e.code() == kafka::errc::not_allowed;
-                EXPECT_FALSE(e.is_fatal());
-                expect_in(e.what(), "coflux: Kafka: poll: TOPIC_AUTHORIZATION_FAILED");
-            }
-            EXPECT_TRUE(is_told);
-            EXPECT_EQ(got.size(), 10U);
-            co_await sends_numbers(here, out, "numbers", 5, 0, 10);
-            co_await polls_until(here, in, got, 15);
-            for (std::size_t i = 0; i != got.size(); ++i) EXPECT_EQ(got[i].value(), std::to_string(i));
-            co_await in.close(here);
-            co_await out.close(here);
-        });
-    }
-}
-
 /// A server that speaks no TLS.
 class plain_server {
 public:
