@@ -1,17 +1,12 @@
 // kafka::consumer, on the brokers of rdkafka_mock.h.
 #include <coflux/kafka/consumer.hpp>
 
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -294,62 +289,6 @@ TEST(kafka_consumer, says_why_no_broker_answers) {
             EXPECT_TRUE(e.is_retriable());
         }
     });
-}
-
-/// A server that speaks no TLS.
-class plain_server {
-public:
-    plain_server() {
-        sockaddr_in at{};
-        at.sin_family = AF_INET;
-        at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        socklen_t size = sizeof at;
-        auto* const address = reinterpret_cast<sockaddr*>(&at);
-        EXPECT_EQ(bind(fd_, address, size), 0);
-        EXPECT_EQ(listen(fd_, 8), 0);
-        EXPECT_EQ(getsockname(fd_, address, &size), 0);
-        port_ = ntohs(at.sin_port);
-        answers_ = std::thread([fd = fd_] {
-            for (int c = accept(fd, nullptr, nullptr); c >= 0; c = accept(fd, nullptr, nullptr)) {
-                (void)send(c, "no TLS here", 11, MSG_NOSIGNAL);
-                (void)close(c);
-            }
-        });
-    }
-    plain_server(const plain_server&) = delete;
-    plain_server& operator=(const plain_server&) = delete;
-    ~plain_server() {
-        (void)shutdown(fd_, SHUT_RDWR);  // ends the accept()
-        answers_.join();
-        (void)close(fd_);
-    }
-    [[nodiscard]] std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
-
-private:
-    int fd_ = socket(AF_INET, SOCK_STREAM, 0);
-    int port_ = 0;
-    std::thread answers_;
-};
-
-TEST(kafka_consumer, tells_an_error_of_a_connection_that_does_not_pass) {
-    const plain_server server;
-    for (const bool reports_end : {false, true}) {
-        on_worker([&](environment&) -> call<void> {
-            auto&& here = co_await coflux::context();
-            kafka::consumer in({.client = {.brokers = server.address(), .settings = {{"security.protocol", "ssl"}}},
-                                .group = "readers",
-                                .reports_end = reports_end});
-            std::vector<kafka::message> got;
-            std::string error;
-            try {
-                for (;;) (void)co_await in.poll(here, got);
-            } catch (const kafka::error& e) {
-                error = e.name();
-            }
-            EXPECT_EQ(error, "_SSL");
-            co_await in.close(here);
-        });
-    }
 }
 
 TEST(kafka_consumer, says_why_a_commit_was_refused) {
