@@ -69,35 +69,6 @@ TEST(kafka_consumer, that_waits_gets_what_is_sent_later) {
     on_pool(body);
 }
 
-TEST(kafka_consumer, that_is_fenced_by_another_one_of_its_instance_is_over) {
-    mock_cluster cluster;
-    cluster.make_topic("numbers", 1);
-    for (const bool closes_at_once : {false, true}) {
-        on_worker([&](environment&) -> call<void> {
-            auto&& here = co_await coflux::context();
-            auto options = cluster.member_of(closes_at_once ? "some" : "others");
-            options.instance = "one";
-            kafka::consumer in(options);
-            co_await in.subscribe(here, {"numbers"});
-            std::vector<kafka::message> got;
-            EXPECT_EQ((co_await next_change(here, in, got)).what, kafka::polled::kind::assigned);
-            constexpr std::int16_t heartbeat = 12;
-            rd_kafka_mock_push_request_errors(cluster.get(), heartbeat, 1, RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID);
-            for (int each = 0; each != (closes_at_once ? 1 : 3); ++each) {
-                bool is_fenced = false;
-                try {
-                    for (;;) (void)co_await in.poll(here, got);
-                } catch (const kafka::error& e) {
-                    is_fenced = e.is_fatal() && e.code() == kafka::errc::fenced;
-                    EXPECT_TRUE(is_fenced) << e.what();
-                }
-                EXPECT_TRUE(is_fenced);
-            }
-            co_await in.close(here);
-        });
-    }
-}
-
 TEST(kafka_consumer, that_is_stopped_in_poll_loses_nothing) {
     const mock_cluster cluster;
     const auto body = [&](environment&) -> call<void> {
