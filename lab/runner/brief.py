@@ -1,4 +1,4 @@
-"""The table of docs/bench/figures.md: of each workload the case in which Coflux stands worst."""
+"""The table of docs/bench/figures.md: each workload with the case in which Coflux is worst."""
 
 from __future__ import annotations
 

@@ -330,8 +330,8 @@ def _figures(found: Published, cases: list[CaseResult], names_workload: bool = F
 
 def _overview(found: Published, lines: list[brief.Line]) -> str:
     main = ", ".join(f"`{name}`" for name in brief.MAIN)
-    said = ("ns an item, or what the row names in its place, and the ratio to Coflux's, round by round. Losses stand "
-            "first, in bold. Of each workload the case in which Coflux stands worst, and the two best rivals beside "
+    said = ("ns an item, or what the row names in its place, and the ratio to Coflux's, round by round. Losses come "
+            "first, in bold. Each workload has the case in which Coflux is worst, and the two best rivals beside "
             f"the ratios of {main}; an empty cell has no figure. Cases without any scheduling are left out. A row's "
             "page says what is measured and, of a loss, what is known of it; it has all cases, all runtimes and the "
             "floor.")

@@ -83,8 +83,8 @@
 #    define COFLUX_ARGUMENT(Args, Given) std::remove_reference_t<Args>
 #endif
 // A slow path that keeps the caller's registers, so that a fast path around the call needs no prologue. clang only; and
-// only for functions that cannot throw: the unwinder does not restore the registers that the caller then counts on. It is
-// hidden, because the loader clobbers such registers where it binds a function in its first call; so what it keeps
+// only for functions that cannot throw: the unwinder does not restore the registers that the caller then counts on. It
+// is hidden, because the loader clobbers such registers where it binds a function in its first call; so what it keeps
 // beyond a call is COFLUX_SHARED. A shared library cannot hide it from its users: there it is an ordinary function
 // (COFLUX_SHARED_LIBRARIES). The tags make it an error of the linker, and not a crash, to mix these ways, or a library
 // that g++ built with a program of clang.

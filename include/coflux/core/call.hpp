@@ -87,8 +87,8 @@ private:
 
 }  // namespace detail
 
-/// A lazy call: it begins when it is awaited, and runs inline as part of its caller, on the caller's executor and in the
-/// caller's environment.
+/// A lazy call: it begins when it is awaited, and runs inline as part of its caller, on the caller's executor and in
+/// the caller's environment.
 ///
 /// Shapes: `T` is an object type, a reference or void. Parameters may be references: the caller is suspended meanwhile.
 /// A member function and a lambda with captures may be one, too. Neither movable nor storable: it is awaited in the

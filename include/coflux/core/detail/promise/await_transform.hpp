@@ -45,8 +45,8 @@ private:
 };
 
 /// With COFLUX_TEST_POINTS defined as 1, in all files of a program that have coroutines, a simulation is called for
-/// each await (testing/simulation.hpp). The library is compiled without: its coroutines, those of stream jobs among them,
-/// have no such points.
+/// each await (testing/simulation.hpp). The library is compiled without: its coroutines, those of stream jobs among
+/// them, have no such points.
 template <typename A>
 COFLUX_INLINE void pass_test_point() {
 #if defined(COFLUX_TEST_POINTS) && COFLUX_TEST_POINTS
