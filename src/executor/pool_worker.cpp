@@ -23,7 +23,8 @@ constexpr clock_tick lookout_period = 30'000;        // nanoseconds; between the
 constexpr clock_tick crowded_period = 250'000;       // the same where other workers have all processors
 constexpr int most_quiet_looks = 8;                  // without a push, until it is no longer
 constexpr clock_tick taken_over_after =
-    20'000;  // nanoseconds that a timer of a worker is late before other workers hand it out
+    20'000;                           // nanoseconds that a timer of a worker is late before other workers hand it out
+constexpr int rounds_of_a_maker = 4;  // in a row, until what lies beneath its child goes first
 constexpr std::size_t most_injected_at_once = 16;  // beside the one that runs
 constexpr unsigned longest_pause = 64;             // between two looks of a worker without work; some 3 us
 constexpr int lone_glances = 3;                    // at a lone coroutine, until it is known to lie there
@@ -122,10 +123,29 @@ bool pool_worker::others_are_due() noexcept {
 }
 
 bool pool_worker::budget_exhausted() noexcept {
-    if (others_are_due()) return true;
+    if (gives_way() || others_are_due()) return true;
     forks_.fetch_ahead(tick_budget_);
     --tick_budget_;  // the fork that the parent pops now
     return false;
+}
+
+/// The coroutine that awaits has used up rounds in a row on children above the same fork: that one goes first.
+bool pool_worker::gives_way() noexcept {
+    const std::size_t queued = forks_.size();
+    if (queued < 2) return false;
+    if (maker_ != this_thread.current || maker_forks_ != queued) {
+        maker_ = this_thread.current;
+        maker_forks_ = queued;
+        maker_rounds_ = 0;
+    }
+    if (++maker_rounds_ < rounds_of_a_maker) return false;
+    maker_rounds_ = rounds_of_a_maker - 1;  // the next time it needs one more
+    // A thief may have taken either.
+    void* const child = forks_.pop();
+    void* const beneath = forks_.pop();
+    if (child != nullptr) forks_.push(child);
+    if (beneath != nullptr) forks_.push(beneath);
+    return true;
 }
 
 void pool_worker::look_at_clock() noexcept {

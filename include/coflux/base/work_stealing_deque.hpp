@@ -77,7 +77,7 @@ public:
         return pop_if(item, [] { return true; });
     }
     /// Takes the youngest if it is `item` and `allowed()`, unless it was stolen. `allowed()` is asked only if it is
-    /// `item`, and neither pushes nor takes.
+    /// `item`, and neither pushes nor takes where it says yes.
     template <typename Allowed>
     COFLUX_INLINE bool pop_if(const void* item, Allowed allowed) noexcept {
         const std::int64_t b = bottom_.load(memory_order_relaxed) - 1;

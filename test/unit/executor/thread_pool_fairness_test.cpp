@@ -168,6 +168,109 @@ TEST(thread_pool_fairness, starts_a_fork_that_is_not_awaited_beside_its_yielding
     EXPECT_LE(yields_until_a_fork_ran(env).get(), 2U);
 }
 
+/// Children that one awaits one by one until `after` has begun, which it made and does not await.
+coflux::task<std::size_t, pool> forks_until_begun(auto&&, std::size_t before) {
+    auto&& here = co_await coflux::context();
+    for (std::size_t i = 0; i < before; ++i) co_await nothing(here);
+    bool served = false;
+    auto beneath = serve(here, borrowed(served));
+    std::size_t steps = 0;
+    for (; !served && steps < give_up; ++steps) co_await nothing(here);
+    co_await std::move(beneath);
+    co_return steps;
+}
+
+TEST(thread_pool_fairness, starts_a_fork_beside_its_maker_that_forks_and_awaits_on) {
+    pool p(1);
+    auto env = coflux::make_environment(p);
+    for (std::size_t before = 0; before < 300; before += 7)
+        EXPECT_LE(forks_until_begun(env, before).get(), 2 * stated_bound) << "after " << before << " forks";
+}
+
+coflux::task<std::size_t, pool> makes_many_that_wait(auto&&) {
+    auto&& here = co_await coflux::context();
+    std::size_t most = 0;
+    for (int i = 0; i < 100; ++i) {
+        bool served = false;
+        auto beneath = serve(here, borrowed(served));
+        std::size_t steps = 0;
+        for (; !served && steps < give_up; ++steps) co_await nothing(here);
+        co_await std::move(beneath);
+        if (i != 0) most = std::max(most, steps);
+    }
+    co_return most;
+}
+
+TEST(thread_pool_fairness, starts_each_further_one_within_a_round) {
+    pool p(1);
+    auto env = coflux::make_environment(p);
+    EXPECT_LE(makes_many_that_wait(env).get(), 62U);
+}
+
+/// Forks and awaits for ever; tells the others of its steps.
+coflux::fork<void, pool> makes_on(auto&&, borrowed<std::vector<sightings>> all, std::size_t own) {
+    auto&& here = co_await coflux::context();
+    for (std::size_t i = 0; !(*all)[own].enough && i < give_up; ++i) {
+        (*all)[own].take_turn();
+        co_await nothing(here);
+        for (std::size_t k = 0; k < all->size(); ++k)
+            if (k != own) ++(*all)[k].steps;
+    }
+    for (sightings& s : *all) s.enough = true;
+}
+coflux::task<void, pool> two_make_on(auto&&, borrowed<std::vector<sightings>> all) {
+    auto&& here = co_await coflux::context();
+    auto first = makes_on(here, all, 0);
+    auto second = makes_on(here, all, 1);
+    co_await std::move(second);
+    co_await std::move(first);
+}
+
+TEST(thread_pool_fairness, has_two_that_fork_and_await_for_ever_take_turns) {
+    pool p(1);
+    auto env = coflux::make_environment(p);
+    std::vector<sightings> both(2);
+    two_make_on(env, borrowed(both)).get();
+    for (const sightings& s : both) {
+        EXPECT_GE(s.turns, give_up / 2);
+        EXPECT_LE(s.widest, 2 * stated_bound);
+    }
+}
+
+/// Alive at once, and the most of them.
+struct branches {
+    std::size_t open = 0;
+    std::size_t most = 0;
+};
+/// In each coroutine a child that is awaited last lies beneath a long row of short ones.
+coflux::fork<void, pool> grows(auto&&, borrowed<branches> b, int depth) {
+    auto&& here = co_await coflux::context();
+    b->most = std::max(b->most, ++b->open);
+    if (depth != 0) {
+        auto beneath = grows(here, b, depth - 1);
+        for (int i = 0; i < 10'000; ++i) co_await nothing(here);
+        co_await grows(here, b, depth - 1);
+        co_await std::move(beneath);
+    }
+    --b->open;
+}
+coflux::task<void, pool> grows_from(auto&&, borrowed<branches> b, int depth) {
+    auto&& here = co_await coflux::context();
+    co_await grows(here, b, depth);
+}
+
+// Depth first there are as many as the tree is deep. Each that gives way opens one branch that was queued, and the two
+// on top of the queue take turns: what lies below them does not begin.
+TEST(thread_pool_fairness, opens_no_more_branches_than_forks_were_queued) {
+    constexpr int depth = 5;
+    pool p({.threads = 1, .oldest_wait = 1h});  // the clock opens none
+    auto env = coflux::make_environment(p);
+    branches b;
+    grows_from(env, borrowed(b), depth).get();
+    EXPECT_GT(b.most, std::size_t{depth} + 1) << "none gave way";
+    EXPECT_LE(b.most, std::size_t{depth + 1} * (depth + 1));
+}
+
 using time_point = std::chrono::steady_clock::time_point;
 
 /// How a coroutine passes the time between two awaits.
