@@ -77,7 +77,7 @@ def each_with_its_best(cases: list[CaseResult]) -> str | None:
     return ("Each runtime with the allocator that suits it best, where it has a choice, a rival in its best dress and "
             f"Coflux in its plain one: a contender is faster in {lost} of {lost + led + tied} cases, Coflux is the "
             f"fastest in {led}, and {tied} are undecided."
-            + (f" Of each workload the case in which Coflux is furthest behind: {told}." if told else ""))
+            + (f" The case of each workload in which Coflux is furthest behind: {told}." if told else ""))
 
 
 def _of_the_best(case: CaseResult) -> dict[str, Ratio]:

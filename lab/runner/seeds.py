@@ -259,7 +259,7 @@ DISPATCH = Document("003", "Tokio task dispatcher overhead", "not said; a debug 
         *_both("looks and yields, gap of 100 us: CPU", "", "partition_receiver", cpu=True, **_dispatched("polls", 100)),
         *_both("parks, gap of 100 us: CPU", "", "partition_receiver", cpu=True, **_dispatched("parks", 100))]),
         "The published batch is Tokio's timer wheel: a sleep of 100 us takes one to two ticks of a millisecond. Yields have less than two "
-        "in a hundred of it. p50 and p99 of a batch on its way stand in the details of partition_receiver."),
+        "in a hundred of it. The details of partition_receiver have p50 and p99 of a batch on its way."),
     Table("The way of a record with 5 us of work in it", (
         Experiment("V1: a plain loop", "5 to 6 us", _record("plain")),
         *(Experiment(name, published, _record(path)) for name, path, published in _PATHS),

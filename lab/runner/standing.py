@@ -14,7 +14,7 @@ def sentence(cases: list[CaseResult]) -> str | None:
     if found is None:
         return None
     lost, led, tied = found
-    return (f"Of {lost + led + tied} cases that Coflux shares with a contender, a contender is faster in {lost}, "
+    return (f"A contender is faster in {lost} of the {lost + led + tied} cases that Coflux shares with one, "
             f"Coflux is the fastest in {led}, and {tied} are undecided.")
 
 

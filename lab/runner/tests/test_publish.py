@@ -200,7 +200,7 @@ class Publishing(LabTest):
         self.assertNotIn("nothing yet", text)
         # The table has the worst case of each, the sentence has all.
         said = " ".join(text.split())
-        self.assertIn("Of 24 cases that Coflux shares with a contender, a contender is faster in 1, Coflux is the "
+        self.assertIn("A contender is faster in 1 of the 24 cases that Coflux shares with one, Coflux is the "
                       "fastest in 23, and 0 are undecided. By CPU a contender spends less in 1 of 24, Coflux spends "
                       "least in 23, and 0 are undecided.", said)
         picture = self.text(publish.PICTURE)

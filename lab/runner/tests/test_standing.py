@@ -12,7 +12,7 @@ class Sentence(unittest.TestCase):
                 near("coflux", 10.0, params={"n": 3}), near("asio", 10.0, params={"n": 3}), near("tbb", 30.0, params={"n": 3}),
                 near("coflux", 10.0, params={"n": 4}), near("bare", 1.0, params={"n": 4}),
                 near("asio", 10.0, params={"n": 5}), result_row("coflux", [], params={"n": 5})]
-        self.assertEqual(standing.sentence(by_case(rows)), "Of 3 cases that Coflux shares with a contender, a contender is faster in 1, "
+        self.assertEqual(standing.sentence(by_case(rows)), "A contender is faster in 1 of the 3 cases that Coflux shares with one, "
                                                            "Coflux is the fastest in 1, and 1 are undecided.")
 
     def test_cpu_has_a_sentence_of_its_own(self) -> None:
