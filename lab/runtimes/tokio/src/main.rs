@@ -140,7 +140,7 @@ const WORKLOADS: [(&str, &[&str], Ability); 41] = [
 ];
 
 /// The workloads that Tokio's experts would write in another way, and which.
-const EXPERTS: [(&str, &str); 12] = [
+const EXPERTS: [(&str, &str); 14] = [
     (
         "channel_mpmc",
         concat!("the crate kanal ", env!("LAB_KANAL_VERSION"), ", a bounded channel of several receivers"),
@@ -152,7 +152,12 @@ const EXPERTS: [(&str, &str); 12] = [
     ("matmul", "spawn of three products; the fourth is awaited in place"),
     ("nqueens", "spawn of each safe row but the last, which is awaited in place"),
     ("oversubscribed", concat!("channel: the crate kanal ", env!("LAB_KANAL_VERSION"), "; fork: as plain")),
+    ("partition_receiver", "recv_many; a yield is a future that wakes its own task and is pending once"),
     ("pipeline", "a stage is awaited in place, and not spawned"),
+    (
+        "record_path",
+        "recv_many; a partition's records go on as whole batches; shared: a std::sync::Mutex, taken for each record",
+    ),
     ("skynet", "spawn of nine children; the tenth is awaited in place"),
     ("unbalanced", "spawn of each child but the last, which is awaited in place"),
     ("yield", "a future that wakes its own task and is pending once"),
@@ -341,12 +346,15 @@ fn repetition(rt: &Runtime, request: &Request) -> Result<Measured, UsageError> {
                 (Crowd::Channel, true) => rt.spawn(channels::channel_mpmc_expert(count, 16, SENDERS, SENDERS)),
             }
         }
-        "partition_receiver" => rt.spawn(records::partition_receiver(records::Partition {
-            receiver: request.choice("receiver", &RECEIVERS)?,
-            batches: integer("batches")?,
-            yields: integer("yields")?,
-            gap: Duration::from_micros(integer("gap_us")?),
-        })),
+        "partition_receiver" => {
+            let work = records::Partition {
+                receiver: request.choice("receiver", &RECEIVERS)?,
+                batches: integer("batches")?,
+                yields: integer("yields")?,
+                gap: Duration::from_micros(integer("gap_us")?),
+            };
+            rt.spawn(records::partition_receiver(work, request.expert))
+        }
         "pipeline" if request.expert => {
             rt.spawn(workloads::pipeline_expert(integer("concurrency")?, integer("depth")?, integer("items")?))
         }
@@ -358,6 +366,7 @@ fn repetition(rt: &Runtime, request: &Request) -> Result<Measured, UsageError> {
             let work = records::Work { records, batch, partitions, steps };
             match path {
                 Path::Plain => rt.spawn(records::plain(work)),
+                _ if request.expert => rt.spawn(records::partitions_expert(work, path == Path::Shared)),
                 _ => rt.spawn(records::partitions(work, path == Path::Shared)),
             }
         }

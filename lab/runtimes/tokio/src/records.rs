@@ -11,7 +11,7 @@ use tokio::time::sleep;
 use crate::channels::OrderedSum;
 use crate::latencies;
 use crate::measure::{Measured, Stopwatch};
-use crate::workloads::{join, sum_of};
+use crate::workloads::{join, sum_of, YieldByWake};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Receiver {
@@ -59,22 +59,49 @@ async fn next(from: &mut mpsc::UnboundedReceiver<Dispatched>, work: Partition) -
     }
 }
 
-pub async fn partition_receiver(work: Partition) -> Measured {
-    let watch = Stopwatch::start();
-    let (to, mut from) = mpsc::unbounded_channel();
-    let coordinator = spawn(dispatch(to, work));
-    let receiver = spawn(async move {
-        let mut sum = OrderedSum::default();
-        let mut waits = Vec::with_capacity(work.batches as usize);
-        while let Some(batch) = next(&mut from, work).await {
-            waits.push(batch.sent.elapsed().as_nanos() as u64);
+/// What a receiver has at its end: the answer, and how long each batch was on its way.
+type Received = (u64, Vec<u64>);
+
+async fn receive(mut from: mpsc::UnboundedReceiver<Dispatched>, work: Partition) -> Received {
+    let mut sum = OrderedSum::default();
+    let mut waits = Vec::with_capacity(work.batches as usize);
+    while let Some(batch) = next(&mut from, work).await {
+        waits.push(batch.sent.elapsed().as_nanos() as u64);
+        for _ in 0..work.yields {
+            yield_now().await;
+        }
+        sum.add(batch.number);
+    }
+    (sum.sum, waits)
+}
+
+/// All that wait are received at once, and a yield is the task's own wake.
+async fn receive_many(mut from: mpsc::UnboundedReceiver<Dispatched>, work: Partition) -> Received {
+    let mut sum = OrderedSum::default();
+    let mut waits = Vec::with_capacity(work.batches as usize);
+    let mut batches = Vec::with_capacity(MOST_BATCHES_WAITING);
+    loop {
+        while work.receiver == Receiver::Polls && from.is_empty() && !from.is_closed() {
+            YieldByWake::default().await;
+        }
+        if from.recv_many(&mut batches, MOST_BATCHES_WAITING).await == 0 {
+            return (sum.sum, waits);
+        }
+        waits.extend(batches.iter().map(|batch| batch.sent.elapsed().as_nanos() as u64));
+        for batch in batches.drain(..) {
             for _ in 0..work.yields {
-                yield_now().await;
+                YieldByWake::default().await;
             }
             sum.add(batch.number);
         }
-        (sum.sum, waits)
-    });
+    }
+}
+
+pub async fn partition_receiver(work: Partition, expert: bool) -> Measured {
+    let watch = Stopwatch::start();
+    let (to, from) = mpsc::unbounded_channel();
+    let coordinator = spawn(dispatch(to, work));
+    let receiver = if expert { spawn(receive_many(from, work)) } else { spawn(receive(from, work)) };
     join(coordinator).await;
     let (sum, waits) = join(receiver).await;
     let measured = watch.stop();
@@ -199,5 +226,75 @@ pub async fn partitions(work: Work, shares: bool) -> Measured {
     join(spawn(route(senders, work))).await;
     let sum = sum_of(receivers).await;
     let shared = shared.lock().await.sum;
+    watch.stop().answer(sum.wrapping_add(shared))
+}
+
+async fn process_many(mut from: mpsc::Receiver<Batch>, mut process: impl FnMut(u64)) {
+    let mut batches = Vec::with_capacity(MOST_BATCHES_WAITING);
+    while from.recv_many(&mut batches, MOST_BATCHES_WAITING).await != 0 {
+        batches.drain(..).flatten().for_each(&mut process);
+    }
+}
+
+async fn process_own_many(from: mpsc::Receiver<Batch>, work: Work) -> u64 {
+    let mut engine = Engine::new(work);
+    process_many(from, |record| engine.process(record)).await;
+    engine.sum
+}
+
+/// No task keeps the lock over a wait, so it is the system's.
+async fn process_shared_many(from: mpsc::Receiver<Batch>, shared: Arc<std::sync::Mutex<Engine>>) -> u64 {
+    process_many(from, |record| shared.lock().expect("a task panicked").process(record)).await;
+    0
+}
+
+async fn send(to: &mpsc::Sender<Batch>, batch: Batch) {
+    to.send(batch).await.expect("a receiver is gone before the end");
+}
+
+async fn send_to_one(to: mpsc::Sender<Batch>, work: Work) {
+    for index in 0..work.batches() {
+        send(&to, work.read(index)).await;
+    }
+}
+
+/// A partition's records wait until they are a whole batch: so many fewer sends and wakes.
+async fn route_whole(to: Vec<mpsc::Sender<Batch>>, work: Work) {
+    let room = || Batch::with_capacity(work.batch as usize);
+    let mut parts: Vec<Batch> = to.iter().map(|_| room()).collect();
+    for record in (0..work.batches()).flat_map(|index| work.read(index)) {
+        let partition = work.partition(record);
+        parts[partition].push(record);
+        if parts[partition].len() as u64 == work.batch {
+            send(&to[partition], std::mem::replace(&mut parts[partition], room())).await;
+        }
+    }
+    for (sender, part) in to.iter().zip(parts).filter(|(_, part)| !part.is_empty()) {
+        send(sender, part).await;
+    }
+}
+
+/// One partition is the direct path, which has nothing to route.
+pub async fn partitions_expert(work: Work, shares: bool) -> Measured {
+    let watch = Stopwatch::start();
+    let shared = Arc::new(std::sync::Mutex::new(Engine::new(work)));
+    let mut senders = Vec::new();
+    let mut receivers = Vec::new();
+    for _ in 0..work.partitions {
+        let (to, from) = mpsc::channel(MOST_BATCHES_WAITING);
+        senders.push(to);
+        receivers.push(if shares {
+            spawn(process_shared_many(from, Arc::clone(&shared)))
+        } else {
+            spawn(process_own_many(from, work))
+        });
+    }
+    if work.partitions == 1 {
+        send_to_one(senders.remove(0), work).await;
+    } else {
+        route_whole(senders, work).await;
+    }
+    let sum = sum_of(receivers).await;
+    let shared = shared.lock().expect("a task panicked").sum;
     watch.stop().answer(sum.wrapping_add(shared))
 }

@@ -190,7 +190,8 @@ pub async fn yields(tasks: u64, yields: u64) -> Measured {
 
 /// What `yield_now` does less of: it is put off until the scheduler has looked at its drivers; a task that wakes itself
 /// goes to the back of the queue at once.
-struct YieldByWake {
+#[derive(Default)]
+pub struct YieldByWake {
     yielded: bool,
 }
 
@@ -216,11 +217,11 @@ pub async fn yields_expert(tasks: u64, yields: u64) -> Measured {
             spawn(async move {
                 roll.come();
                 while roll.waits() {
-                    YieldByWake { yielded: false }.await;
+                    YieldByWake::default().await;
                 }
                 let mut done = 0;
                 while done < yields {
-                    YieldByWake { yielded: false }.await;
+                    YieldByWake::default().await;
                     done += 1;
                 }
                 if roll.complete() {
