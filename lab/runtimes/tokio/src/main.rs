@@ -15,6 +15,7 @@ mod limits;
 mod measure;
 mod outside;
 mod records;
+mod scenarios;
 #[cfg(feature = "io")]
 mod servers;
 mod timers;
@@ -31,6 +32,7 @@ use tokio::runtime::{Builder, Runtime};
 use arguments::{Command, Flavor, Request, UsageError};
 use measure::{malloc_name, peak_rss_bytes, rss_bytes, Measured};
 use records::Receiver;
+use scenarios::SCENARIOS;
 use uts::Tree;
 use workloads::Mode;
 
@@ -127,7 +129,11 @@ const WORKLOADS: [(&str, &[&str], Ability); 41] = [
     ),
     ("skynet", &["depth"], Supported),
     ("spawn_join", &["count"], Supported),
-    ("stream_scenarios", &["scenario", "records", "batch", "partitions"], Unsupported(NO_STREAMS)),
+    (
+        "stream_scenarios",
+        &["scenario", "records", "batch", "partitions"],
+        Noted("a reader, a task a partition and a sink, with tokio::sync::mpsc of whole batches between"),
+    ),
     ("suspend_chain", &["chains", "depth", "values"], Noted("tokio::sync::mpsc")),
     (
         "timer_storm",
@@ -373,6 +379,12 @@ fn repetition(rt: &Runtime, request: &Request) -> Result<Measured, UsageError> {
         "skynet" if request.expert => rt.spawn(workloads::skynet_expert(integer("depth")?)),
         "skynet" => rt.spawn(workloads::skynet(integer("depth")?)),
         "spawn_join" => rt.spawn(workloads::spawn_join(integer("count")?)),
+        "stream_scenarios" => {
+            let what = request.choice("scenario", &SCENARIOS)?;
+            let (records, partitions) = (integer("records")?, integer("partitions")?.max(1));
+            let work = scenarios::Work { records, batch: integer("batch")?.max(1) as usize, partitions };
+            rt.spawn(scenarios::stream_scenarios(what, work))
+        }
         "suspend_chain" => rt.spawn(channels::suspend_chain(integer("chains")?, integer("depth")?, integer("values")?)),
         "timer_storm" => {
             rt.spawn(timers::timer_storm(integer("count")?, integer("shortest_us")?, integer("longest_us")?))
@@ -418,7 +430,7 @@ fn items(request: &Request) -> Result<u64, UsageError> {
         },
         "partition_receiver" => integer("batches")?,
         "pipeline" => integer("concurrency")? * integer("items")?,
-        "record_path" => integer("records")?,
+        "record_path" | "stream_scenarios" => integer("records")?,
         "skynet" => (0..=integer("depth")?).map(|level| 10u64.pow(level as u32)).sum(),
         "suspend_chain" => integer("chains")? * integer("depth")? * integer("values")?,
         "unbalanced" => Tree::of(request)?.nodes,

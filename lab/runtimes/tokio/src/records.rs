@@ -130,14 +130,15 @@ impl Work {
         let first = index * self.batch;
         (first + 1..=(first + self.batch).min(self.records)).collect()
     }
+}
 
-    /// FNV-1a over the bytes of the record's number.
-    fn partition(self, record: u64) -> usize {
-        let hash = record.to_le_bytes().iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-            (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
-        });
-        (hash % self.partitions) as usize
-    }
+/// By FNV-1a over the bytes of a record's number, or of its key.
+pub fn partition_of(key: u64, partitions: u64) -> usize {
+    let hash = key
+        .to_le_bytes()
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3));
+    (hash % partitions) as usize
 }
 
 /// What makes a result of each record, some 5 us for 4 000 steps.
@@ -173,7 +174,7 @@ pub async fn plain(work: Work) -> Measured {
 }
 
 /// Batches that a receiver has not begun with hold their reader up.
-const MOST_BATCHES_WAITING: usize = 16;
+pub const MOST_BATCHES_WAITING: usize = 16;
 
 async fn process_own(mut from: mpsc::Receiver<Batch>, work: Work) -> u64 {
     let mut engine = Engine::new(work);
@@ -198,7 +199,7 @@ async fn route(to: Vec<mpsc::Sender<Batch>>, work: Work) {
     for index in 0..work.batches() {
         let mut parts = vec![Batch::new(); to.len()];
         for record in work.read(index) {
-            parts[work.partition(record)].push(record);
+            parts[partition_of(record, work.partitions)].push(record);
         }
         for (sender, part) in to.iter().zip(parts) {
             if !part.is_empty() {
@@ -263,7 +264,7 @@ async fn route_whole(to: Vec<mpsc::Sender<Batch>>, work: Work) {
     let room = || Batch::with_capacity(work.batch as usize);
     let mut parts: Vec<Batch> = to.iter().map(|_| room()).collect();
     for record in (0..work.batches()).flat_map(|index| work.read(index)) {
-        let partition = work.partition(record);
+        let partition = partition_of(record, work.partitions);
         parts[partition].push(record);
         if parts[partition].len() as u64 == work.batch {
             send(&to[partition], std::mem::replace(&mut parts[partition], room())).await;
