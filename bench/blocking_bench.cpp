@@ -34,7 +34,7 @@ private:
     std::atomic<std::uint32_t> word_{0};  // 0 nothing, 1 a token
 };
 
-/// The calling thread stays on the n-th processor; where two threads that sleep in turn stand decides what a hand-off
+/// The calling thread stays on the n-th processor; the place of two threads that sleep in turn decides what a hand-off
 /// costs: a switch on one processor takes 2 us, waking another processor 10 us and more.
 void stay_on(std::int64_t n) {
     cpu_set_t one;

@@ -51,8 +51,8 @@ coflux::task<void, noop> reads(coflux::environment&, benchmark::State* state, en
         benchmark::DoNotOptimize(line);
     }
 }
-/// An item is a line of so many bytes, in a buffer of 1 MiB that is filled in pieces of so many. Of long lines in small
-/// pieces an item must cost in proportion to its length: no byte is looked at twice.
+/// An item is a line of so many bytes, in a buffer of 1 MiB that is filled in pieces of so many. Long lines in small
+/// pieces must cost in proportion to their length: no byte is looked at twice.
 void lines(benchmark::State& state) {
     endless_lines from(static_cast<std::size_t>(state.range(0)), static_cast<std::size_t>(state.range(1)));
     noop on;

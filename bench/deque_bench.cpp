@@ -14,7 +14,7 @@ using coflux::detail::work_stealing_deque;
 
 void push_and_pop(benchmark::State& state) {
     work_stealing_deque deque;
-    // What lies below decides whether the popped element is the last one, which is taken in another way.
+    // The elements below decide whether the popped element is the last one, which is taken in another way.
     for (std::int64_t i = 0; i < state.range(0); ++i) deque.push(&deque);
     int item = 0;
     for (auto _ : state) {

@@ -103,7 +103,7 @@ generator<std::uint64_t> below(std::int64_t levels) {
     }
 }
 
-/// An item is one element of a generator that stands `levels` deep in others; making them is part of it.
+/// An item is one element of a generator that is `levels` deep in others; making them is part of it.
 void element_of_nested(benchmark::State& state) {
     consume(state, [&] { return below(state.range(0)); });
 }

@@ -94,8 +94,8 @@ coflux::call<double> time_of_rounds(coflux::environment&, std::vector<pair>* con
     const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - begun;
     co_return took.count() / rounds / static_cast<double>(connections->size());
 }
-/// What a limit adds to a read that waits. The system's calls around it differ by more from second to second, so rounds
-/// with limits and without take turns. The counter is the median of the differences, in nanoseconds a read.
+/// The cost that a limit adds to a read that waits. The system's calls around it differ by more from second to second,
+/// so rounds with limits and without take turns. The counter is the median of the differences, in nanoseconds a read.
 coflux::task<void, worker> compares_limits(coflux::environment&, borrowed<benchmark::State> state) {
     auto&& here = co_await coflux::context();
     std::vector<pair> connections;

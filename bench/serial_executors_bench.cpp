@@ -1,4 +1,4 @@
-// What a strand and a worker add to what they run on.
+// The cost that a strand and a worker add to the executor below.
 #include <atomic>
 #include <chrono>
 #include <coroutine>

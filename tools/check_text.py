@@ -31,7 +31,7 @@ STANDS = re.compile(r"\bstands?\b(?! still|\()")
 COMMENT = re.compile(r"(?:^|\s)//[/<]*(?!\s?expect: )\s?(.*)$")  # not the message that a case of compile_fail expects
 NAMES = re.compile(r"`[^`]*`|\[[\w.]+\]")  # code, and the marks of models
 PROSE = (".hpp", ".cpp", ".md")
-PROSE_FOLDERS = ("include", "src", "test", "examples", "docs")
+PROSE_FOLDERS = ("include", "src", "test", "examples", "docs", "bench", "lab", "README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md")
 
 README = "README.md"
 FIRST_EXAMPLE = "examples/01_hello.cpp"

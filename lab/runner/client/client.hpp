@@ -1,4 +1,4 @@
-// What the two loads of lab_load share: raw sockets, the clock, and how a pass is told.
+// The common part of the two loads of lab_load: raw sockets, the clock, and how a pass is told.
 #pragma once
 
 #include "latencies.hpp"

@@ -1,4 +1,4 @@
-// What a virtual machine does not say of its CPUs, in ns.
+// Measures facts that a virtual machine does not tell of its CPUs, in ns.
 // `lab_probe CPU CPU`: how long one cache line takes from one to the other and back. The host moves CPUs about, and this
 // figure tells where they were when a repetition ran.
 // `lab_probe CPU`: how long a multiplication takes that waits for the one before. The host slows CPUs down.

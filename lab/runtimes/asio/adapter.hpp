@@ -1,4 +1,4 @@
-// What the workloads share on Asio: the pool's types and the join that Asio leaves to its user.
+// The common part of the workloads on Asio: the pool's types and the join that Asio leaves to its user.
 #pragma once
 
 #include "harness.hpp"

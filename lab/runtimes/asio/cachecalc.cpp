@@ -25,7 +25,7 @@ namespace {
 using context_executor = asio::io_context::executor_type;
 using strand = asio::strand<pool_executor>;
 
-// What excludes the others where the executor does.
+// The lock where the executor excludes the others.
 struct no_lock {
     void lock() noexcept {}
     void unlock() noexcept {}

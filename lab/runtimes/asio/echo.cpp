@@ -103,7 +103,7 @@ std::uint16_t port_of(const Socket& socket) {
     }
 }
 
-// A way from a client to a server. What the server has it makes before the client comes, in its own process where there
+// A way from a client to a server. The server makes its part before the client comes, in its own process where there
 // are two.
 template <typename Protocol>
 struct over_stream {

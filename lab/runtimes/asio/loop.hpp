@@ -1,5 +1,5 @@
-// What the workloads of I/O share on Asio: an io_context that one thread runs, with the types that do not erase its
-// executor.
+// The common part of the workloads of I/O on Asio: an io_context that one thread runs, with the types that do not erase
+// its executor.
 #pragma once
 
 #include "harness.hpp"
@@ -30,7 +30,7 @@ using tcp = asio::ip::tcp;
 using tcp_acceptor = asio::basic_socket_acceptor<tcp, loop_executor>;
 using tcp_socket = asio::basic_stream_socket<tcp, loop_executor>;
 
-// What a coroutine that none awaits has thrown ends the process: it is a failure of the run.
+// An exception of a coroutine that none awaits ends the process: it is a failure of the run.
 struct rethrow {
     void operator()(std::exception_ptr error) const {
         if (error) {

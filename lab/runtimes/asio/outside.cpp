@@ -1,4 +1,4 @@
-// What threads start that are not of the pool: requests, floods, and arrivals at their own times.
+// Tasks that threads start which are not of the pool: requests, floods, and arrivals at their own times.
 #include "adapter.hpp"
 #include "loads.hpp"
 #include "pinning.hpp"

@@ -259,7 +259,7 @@ harness::measured yield(const harness::request& r) {
     });
 }
 
-// Whatever the idiom: the floor stands beside each of them.
+// Whatever the idiom: the floor is beside each of them.
 harness::measured cachecalc(const harness::request& r) {
     const harness::cache_work work{r};
     return harness::measure(r, [&work] { return work.compute_alone(); });

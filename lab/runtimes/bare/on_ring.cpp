@@ -24,7 +24,7 @@ using harness::echo_message;
 
 constexpr std::uint64_t of_stop = ~std::uint64_t{0};
 constexpr std::uint64_t of_listener = of_stop - 1;
-// Of what tells of itself only where it has failed.
+// The number of an operation that reports only where it has failed.
 constexpr std::uint64_t of_quiet = of_stop - 2;
 
 template <typename T>
@@ -37,7 +37,7 @@ std::uint64_t address(T* p) {
     harness::fail(what);
 }
 
-// What one side of an echo receives into and sends from, while the kernel works on it.
+// The buffers that one side of an echo receives into and sends from, while the kernel works on them.
 class side {
 public:
     side(const echo_end& end, std::uint64_t tag) : end_{end}, tag_{tag} {}

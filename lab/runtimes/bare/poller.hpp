@@ -20,7 +20,7 @@ public:
         harness::checked(epoll_ctl(poll_.get(), EPOLL_CTL_ADD, fd, &event), "epoll_ctl");
     }
 
-    // What is ready, at least one.
+    // The events that are ready, at least one.
     std::span<const epoll_event> wait() {
         int count = 0;
         do {

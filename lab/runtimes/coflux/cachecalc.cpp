@@ -85,7 +85,7 @@ harness::measured measure_on(Executor& executor, const harness::request& r) {
 }
 
 using shard = coflux::shard;
-// What is made in the i-th is made on the i-th shard.
+// Coroutines that are made in the i-th are made on the i-th shard.
 using environments = std::deque<coflux::environment_of<shard&>>;
 
 coflux::task<std::uint64_t, shard> run_sharded_rounds(auto&&, coflux::borrowed<environments> all,

@@ -78,7 +78,7 @@ coflux::call<void> answer(environment&, borrowed<Socket> socket) {
     }
 }
 
-// A way from a client to a server. What the server has it makes before the client comes, in its own process where there
+// A way from a client to a server. The server makes its part before the client comes, in its own process where there
 // are two.
 struct over_tcp {
     coflux::tcp_listener listener{};

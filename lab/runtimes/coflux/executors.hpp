@@ -1,4 +1,4 @@
-// What the coroutines of a workload run on. Where a workload has a dress for each, the code is the same.
+// The executors that the coroutines of a workload run on. Where a workload has a dress for each, the code is the same.
 #pragma once
 
 #include "harness.hpp"

@@ -1,4 +1,4 @@
-// What threads start that are not of the pool: requests, floods, and arrivals at their own times.
+// Tasks that threads start which are not of the pool: requests, floods, and arrivals at their own times.
 #include "loads.hpp"
 #include "open_scope.hpp"
 #include "pinning.hpp"

@@ -1,4 +1,4 @@
-// What runs in one coroutine after another: forks in place, calls, yields.
+// Workloads of one coroutine after another: forks in place, calls, yields.
 #include "definitions.hpp"
 #include "executors.hpp"
 #include "workloads.hpp"

@@ -15,7 +15,7 @@ namespace harness {
 template <std::size_t N>
 class board {
 public:
-    // Of columns, and of rows.
+    // The number of columns, and of rows.
     static constexpr int size = static_cast<int>(N);
 
     [[nodiscard]] bool full() const noexcept { return queens_ == size; }
@@ -44,7 +44,7 @@ private:
     char queens_ = 0;
 };
 
-// What `use` returns for the empty board of n columns, 1 to 14; throws usage_error for others.
+// The result of `use` for the empty board of n columns, 1 to 14; throws usage_error for others.
 template <std::size_t N = 1, typename Use>
 measured with_empty_board(std::uint64_t n, const Use& use) {
     if constexpr (N <= 14) {

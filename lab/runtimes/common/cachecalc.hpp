@@ -1,4 +1,4 @@
-// What a task of cachecalc and cachecalc_sharded computes and for how long it waits. The cache is the same compiled
+// The computation and the wait of a task of cachecalc and cachecalc_sharded. The cache is the same compiled
 // code in every C++ adapter, so that these differ in how they exclude, wait and schedule.
 #pragma once
 

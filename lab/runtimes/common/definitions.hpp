@@ -1,4 +1,4 @@
-// What every adapter shares of the workloads' definitions, so that two runtimes cannot differ by a slip: names of the
+// The workloads' definitions that every adapter shares, so that two runtimes cannot differ by a slip: names of the
 // parameters, item counts, and the arithmetic of the trees. The runner states the item counts a second time in
 // lab/workloads and compares the two.
 #pragma once
@@ -81,7 +81,7 @@ private:
 [[nodiscard]] std::vector<std::uint64_t> batch_of(std::uint64_t index, std::uint64_t size);
 [[nodiscard]] std::uint64_t sum_of(const std::vector<std::uint64_t>& batch) noexcept;
 
-// What shows that the yields of `yield` let others run: each task yields until all have begun, which with a yield that
+// The proof that the yields of `yield` let others run: each task yields until all have begun, which with a yield that
 // does nothing never happens where there are more tasks than threads. Then the answer is 0.
 class roll_call {
 public:

@@ -1,4 +1,4 @@
-// What client and server of echo say to each other, and the server's process (docs/bench/echo.md).
+// The messages of client and server of echo, and the server's process (docs/bench/echo.md).
 #pragma once
 
 #include "definitions.hpp"

@@ -27,7 +27,7 @@ public:
         begun_.store(true);
     }
     [[nodiscard]] bool job_has_begun() const noexcept { return begun_.load(); }
-    // Of a job that has begun; negative: it began before it was due.
+    // The wait of a job that has begun; negative: it began before it was due.
     [[nodiscard]] std::chrono::nanoseconds waited() const noexcept { return waited_; }
 
     // Whether the maker makes one more child: until the job has begun, and for two seconds at most.

@@ -1,4 +1,5 @@
-// What every C++ adapter of the lab shares: the command line, the clocks and the one JSON object that a run prints.
+// The common part of every C++ adapter of the lab: the command line, the clocks and the one JSON object that a run
+// prints.
 //
 //     int main(int argc, char** argv) {
 //         harness::app app{"asio", "1.81.0", "malloc"};
@@ -81,7 +82,7 @@ private:
 };
 
 struct measured {
-    // Of the first pass. Wall and CPU are the sums of all.
+    // The first pass's. Wall and CPU are the sums of all.
     std::uint64_t answer = 0;
     std::int64_t wall_ns = 0;
     std::int64_t cpu_ns = 0;
@@ -91,11 +92,11 @@ struct measured {
     std::uint64_t differing_answer = 0;
     // Where the parameters choose the allocator; empty means the one that the app was registered with.
     std::string allocator = {};
-    // Of all passes, from start() to stop(); wall_ns is another time where latencies are what is measured.
+    // The sum of all passes, from start() to stop(); wall_ns is another time where latencies are what is measured.
     std::int64_t elapsed_ns = 0;
-    // Of all passes together. Where there are any, the run prints p50_ns, p99_ns, p999_ns and max_ns of them.
+    // Those of all passes together. Where there are any, the run prints p50_ns, p99_ns, p999_ns and max_ns of them.
     latencies waits = {};
-    // What else is to be told, by name; one in nanoseconds ends in _ns. Of the last pass, so a body whose figures are
+    // Further figures, by name; one in nanoseconds ends in _ns. They are the last pass's, so a body whose figures are
     // of all passes sets all of them each time.
     named_figures figures = {};
 };
@@ -108,7 +109,7 @@ public:
     void stop() noexcept;
     // As start(), and what was timed before counts too: for steps between which something else must be done.
     void go_on() noexcept;
-    // What the pass measured beside its time. On one thread at a time.
+    // The figures of the pass beside its time. On one thread at a time.
     [[nodiscard]] latencies& waits() noexcept { return waits_; }
     void figure(std::string_view name, double value) { figures_.set(name, value); }
     // Where the pass measures how long each item took, and not how long all took together: wall is the sum of these.
@@ -155,7 +156,7 @@ private:
     measured all_;
 };
 
-// What of the process's memory is in RAM now.
+// The part of the process's memory that is in RAM now.
 [[nodiscard]] std::uint64_t rss_bytes();
 
 // One pass of what measure() takes, without a warm-up: where memory is measured, a pass before would leave its own.
@@ -202,7 +203,7 @@ public:
     // Another dress: on another part of the system, for example. A row of its own, as the expert's.
     void add_dress(std::string workload, std::string dress, workload_function run, std::string note);
     void unsupported(std::string workload, std::string reason);
-    // All workloads that nothing was said of. Of an adapter that has few, last.
+    // All workloads that nothing was said of. An adapter that has few calls it last.
     void rest_unsupported(const std::string& reason);
 
     // Exit status: 0, also for what is unsupported; 1 for a failure; 2 for wrong usage.

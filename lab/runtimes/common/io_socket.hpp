@@ -1,4 +1,4 @@
-// What client and server of io_socket say to each other (docs/bench/io_socket.md).
+// The messages of client and server of io_socket (docs/bench/io_socket.md).
 #pragma once
 
 #include "definitions.hpp"

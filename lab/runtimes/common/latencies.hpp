@@ -36,7 +36,7 @@ public:
     void clear() noexcept;
 
     [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
-    // What at least this share of all took at most: 0.99. 0 where nothing was recorded.
+    // The time that at least this share of all took at most: 0.99. 0 where nothing was recorded.
     [[nodiscard]] std::uint64_t percentile(double share) const noexcept;
     // Sets p50_ns, p99_ns, p999_ns and max_ns, or nothing where nothing was recorded.
     void tell(named_figures& figures) const;

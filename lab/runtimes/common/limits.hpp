@@ -1,4 +1,4 @@
-// What the system allows a process, for the workloads that need much of it.
+// The limits that the system sets a process, for the workloads that need much of it.
 #pragma once
 
 #include <cstdint>

@@ -209,7 +209,7 @@ echo_pair make_echo_pair(transport over, int flags) {
 }
 
 bool echo_buffer::receive(const echo_end& end) {
-    // Of a stream never more than the message: there is one in flight.
+    // Never more than the message of a stream: there is one in flight.
     const std::span<std::byte> room =
         std::span{bytes_}.subspan(size_, (end.is_stream ? echo_size : bytes_.size()) - size_);
     ssize_t got = 0;

@@ -43,7 +43,7 @@ struct tally {
     }
 };
 
-// The sum of the last amounts. They stand in a ring.
+// The sum of the last amounts. They are in a ring.
 class last_amounts {
 public:
     // Returns: the sum, with this one.

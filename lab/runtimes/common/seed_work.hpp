@@ -1,4 +1,4 @@
-// What the tasks of the seed documents' workloads do, and what their answers are: the same compiled code in every C++
+// The tasks of the seed documents' workloads, and their answers: the same compiled code in every C++
 // adapter.
 #pragma once
 
@@ -17,7 +17,8 @@ using wait_clock = std::chrono::steady_clock;
 // Reads /dev/zero, a kilobyte at a time, until `wait` is over: the wait of EvaluateIPC that burns its thread's time.
 void read_zeros_for(std::chrono::microseconds wait);
 
-// What a wait that began then and ends now adds to the answer of `wait`: its length, or nothing where it was too short.
+// The part that a wait which began then and ends now adds to the answer of `wait`: its length, or nothing where it was
+// too short.
 [[nodiscard]] std::uint64_t waited(wait_clock::time_point began, std::chrono::microseconds wait) noexcept;
 
 // The function of the seed document, on floating-point numbers and by double recursion. The optimiser cannot see where
@@ -43,11 +44,11 @@ struct record_work {
     std::uint64_t steps;
 
     [[nodiscard]] std::uint64_t batches() const noexcept { return (records + batch - 1) / batch; }
-    // What the reader gives as number `index`, counted from 0.
+    // The batch that the reader gives as number `index`, counted from 0.
     [[nodiscard]] record_batch read(std::uint64_t index) const;
 };
 
-// What makes a result of each record, some 5 us for 4 000 steps. Not for two threads at once.
+// It makes a result of each record, some 5 us for 4 000 steps. Not for two threads at once.
 class engine {
 public:
     explicit engine(const record_work& work) : steps_{work.steps} {}

@@ -1,4 +1,4 @@
-// What the workloads share on Folly: the pool, its coroutines, and a child that is forked to the pool.
+// The common part of the workloads on Folly: the pool, its coroutines, and a child that is forked to the pool.
 #pragma once
 
 #include "harness.hpp"
@@ -41,8 +41,9 @@ T run(pool& threads, task<T> root) {
     return coro::blockingWait(fork_to(threads, std::move(root)));
 }
 
-// The join of the experts: the children are started with a callback, and the last of them wakes the coroutine that started them.
-// collectAllRange puts a further coroutine and a token of cancellation around each, and takes more than twice the CPU.
+// The join of the experts: the children are started with a callback, and the last of them wakes the coroutine that
+// started them. collectAllRange puts a further coroutine and a token of cancellation around each, and takes more than
+// twice the CPU.
 class sum_of_children {
 public:
     // Exactly so many are started.

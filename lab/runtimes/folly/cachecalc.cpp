@@ -46,7 +46,7 @@ task<void> calc_wait_calc(locked_cache& cache, std::chrono::microseconds wait, f
     cache.values.calc();
 }
 
-// `place(task)` says where a task runs: what it returns is what is awaited. No timekeeper stands for Folly's own.
+// `place(task)` says where a task runs: its result is awaited. There is no timekeeper in place of Folly's own.
 template <typename Cache, typename Place>
 task<std::uint64_t> run_round(const harness::cache_work& work, Place place, folly::Timekeeper* timers = nullptr) {
     Cache cache;

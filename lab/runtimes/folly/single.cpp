@@ -1,4 +1,4 @@
-// What runs in one coroutine after another: calls in place, and yields.
+// Workloads of one coroutine after another: calls in place, and yields.
 #include "adapter.hpp"
 #include "definitions.hpp"
 #include "workloads.hpp"

@@ -17,7 +17,7 @@ using harness::echo_work;
 using harness::transport;
 
 using message_view = std::span<const std::byte>;
-// What a side does with a whole message. Returns what to send, or nothing.
+// The reaction of a side to a whole message. Returns what to send, or nothing.
 using handler = std::function<std::optional<echo_message>(message_view)>;
 
 class side {

@@ -50,7 +50,7 @@ public:
     // From a callback: when that has returned, no other is called.
     void stop() noexcept { event_base_loopbreak(base_.get()); }
 
-    // What a callback does: an exception must not go through libevent, which is C.
+    // The body of a callback: an exception must not go through libevent, which is C.
     template <typename F>
     void call(const F& what) noexcept {
         try {

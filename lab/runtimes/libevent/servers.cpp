@@ -46,7 +46,7 @@ bufferevent* stream_of(evconnlistener* listener, evutil_socket_t socket) {
     return stream;
 }
 
-// What is read becomes what is written, without a copy.
+// The bytes that are read become the bytes that are written, without a copy.
 void echo_to_the_end(evconnlistener* listener, evutil_socket_t socket, sockaddr*, int, void*) {
     harness::send_at_once(socket);
     if (bufferevent* const stream = stream_of(listener, socket)) {

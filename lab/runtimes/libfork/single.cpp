@@ -1,4 +1,4 @@
-// What runs in one task after another: calls, and yields.
+// Workloads of one task after another: calls, and yields.
 #include "definitions.hpp"
 #include "workloads.hpp"
 
@@ -30,7 +30,7 @@ constexpr auto call_often = [](auto /*self*/, std::uint64_t calls) -> lf::task<s
     co_return x;
 };
 
-// A task that submits itself to its own worker: what stands nearest to a yield.
+// A task that submits itself to its own worker: the nearest thing to a yield.
 struct give_way {
     lf::worker_context* here;
 

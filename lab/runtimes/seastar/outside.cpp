@@ -1,4 +1,4 @@
-// What threads start that are not of a shard: requests, floods, and arrivals at their own times.
+// Tasks that threads start which are not of a shard: requests, floods, and arrivals at their own times.
 #include "loads.hpp"
 #include "outside_thread.hpp"
 #include "pinning.hpp"

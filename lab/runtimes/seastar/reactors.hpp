@@ -1,4 +1,4 @@
-// What the workloads share on Seastar: the reactors, one a shard, and passes that are coroutines.
+// The common part of the workloads on Seastar: the reactors, one a shard, and passes that are coroutines.
 #pragma once
 
 #include "harness.hpp"
@@ -20,8 +20,8 @@ enum class waiting {
     polls,   // its thread has a CPU, and it looks for work for 200 us before it sleeps
 };
 
-// Makes the reactors, runs `root` on shard 0 to its end and rethrows what it throws. Once in a process. Seastar's memory
-// is fixed when it starts: `tasks` is how many are alive at once, where they are many.
+// Makes the reactors, runs `root` on shard 0 to its end and rethrows what it throws. Once in a process. Seastar's
+// memory is fixed when it starts: `tasks` is how many are alive at once, where they are many.
 [[nodiscard]] harness::measured on_shards(unsigned shards, waiting how,
                                           const std::function<ss::future<harness::measured>()>& root,
                                           std::uint64_t tasks = 0);

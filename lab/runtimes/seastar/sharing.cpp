@@ -1,4 +1,4 @@
-// What two coroutines of one shard share: a queue, or a lock.
+// Two coroutines of one shard share a queue, or a lock.
 #include "definitions.hpp"
 #include "workloads.hpp"
 

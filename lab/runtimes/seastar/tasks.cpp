@@ -43,7 +43,7 @@ number await_calls(std::uint64_t calls, harness::stopwatch& watch) {
     co_return x;
 }
 
-// One on each shard in turn. What is for the shard of the caller runs at once, in place.
+// One on each shard in turn. A task for the shard of the caller runs at once, in place.
 template <typename Make>
 number on_all_shards(std::uint64_t tasks, Make make, harness::stopwatch& watch) {
     std::vector<number> all;

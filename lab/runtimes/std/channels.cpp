@@ -153,7 +153,7 @@ harness::measured suspend_chain(const harness::request& r) {
     });
 }
 
-// What stands nearest to a pool is threads that wait at a queue.
+// Threads that wait at a queue are the nearest thing to a pool.
 harness::measured outside_wake(const harness::request& r) {
     harness::stay_on(r.integer("cpus"));
     using question = std::packaged_task<std::uint64_t()>;

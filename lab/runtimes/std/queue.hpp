@@ -1,4 +1,4 @@
-// What the standard library has for a channel: a mutex and condition variables around a queue.
+// The standard library's means for a channel: a mutex and condition variables around a queue.
 #pragma once
 
 #include <condition_variable>

@@ -21,7 +21,7 @@ public:
     std::uint64_t run(Body body) {
         return arena_.execute(body);
     }
-    // Of any thread.
+    // Any thread may call it.
     template <typename Body>
     void enqueue(Body body) {
         arena_.enqueue(std::move(body));

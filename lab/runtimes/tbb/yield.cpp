@@ -1,4 +1,4 @@
-// A task that is set aside and resumed at once: what stands nearest to a yield in oneTBB.
+// A task that is set aside and resumed at once: the nearest thing to a yield in oneTBB.
 #include "definitions.hpp"
 #include "workloads.hpp"
 

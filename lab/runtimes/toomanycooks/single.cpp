@@ -1,4 +1,4 @@
-// What runs in one task after another: calls, and yields.
+// Workloads of one task after another: calls, and yields.
 #include "definitions.hpp"
 #include "workloads.hpp"
 

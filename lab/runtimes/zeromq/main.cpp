@@ -31,7 +31,7 @@ using context = std::unique_ptr<void, end_context>;
 
 struct close_socket {
     void operator()(void* socket) const noexcept {
-        // What is not sent is not waited for.
+        // Messages that are not sent are not waited for.
         const int linger = 0;
         zmq_setsockopt(socket, ZMQ_LINGER, &linger, sizeof linger);
         zmq_close(socket);

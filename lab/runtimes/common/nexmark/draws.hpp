@@ -59,7 +59,7 @@ inline std::size_t draw_text_size(java_random& random, std::int32_t most) {
     return size;
 }
 
-// What fills `size` bytes up to `mean` on average, give or take a fifth.
+// The text that fills `size` bytes up to `mean` on average, give or take a fifth.
 inline filler draw_filler(java_random& random, std::size_t size, std::size_t mean) {
     std::int32_t length = 0;
     if (size <= mean) {

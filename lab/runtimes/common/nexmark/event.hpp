@@ -50,7 +50,7 @@ struct auction {
     std::int64_t initial_bid;  // in cents, as all prices
     timestamp time;
     timestamp expires;
-    std::uint64_t item_state : 48;  // of the java_random that draws what stands in `item`
+    std::uint64_t item_state : 48;  // of the java_random that draws the contents of `item`
     std::uint64_t mean_size : 16;   // what the filler's size depends on
 
     struct item {
@@ -76,7 +76,7 @@ using event = std::variant<person, auction, bid>;
 
 [[nodiscard]] timestamp time_of(const event& e) noexcept;
 
-// What its fields take: 8 for a number, and the length of a text. A generator's mean sizes are means of this.
+// The size of its fields: 8 for a number, and the length of a text. A generator's mean sizes are means of this.
 [[nodiscard]] std::size_t size_of(const event& e);
 
 }  // namespace lab::nexmark

@@ -38,7 +38,7 @@ public:
         if (slots_[hole].key != key) {
             return;
         }
-        // What was pushed behind the hole comes back, so that no search ends at it too early.
+        // Entries that were pushed behind the hole come back, so that no search ends at it too early.
         for (std::size_t at = next(hole); slots_[at].key != none; at = next(at)) {
             const std::size_t wished = wish_of(slots_[at].key);
             if (((at - wished) & mask()) >= ((at - hole) & mask())) {

@@ -14,12 +14,12 @@ constexpr std::int64_t first_person_id = 1'000;
 constexpr std::int64_t first_category = 10;
 constexpr std::int32_t categories = 5;
 
-// Of each 50 events the first is a person and the next three are auctions.
+// The first of each 50 events is a person and the next three are auctions.
 constexpr std::int64_t people_of_50 = 1;
 constexpr std::int64_t auctions_of_50 = 3;
 constexpr std::int64_t cycle = 50;
 
-// Of so many auctions or people one is hot.
+// One of so many auctions or people is hot.
 constexpr std::int64_t hot_of = 100;
 // So many ids that nothing has yet are named, too: an auction may come behind its bids, and a person behind its
 // auctions.

@@ -1,5 +1,5 @@
-// Nexmark's generator, as Apache Beam's: an event follows from its number alone, so it may be made anywhere, in any order
-// and again.
+// Nexmark's generator, as Apache Beam's: an event follows from its number alone, so it may be made anywhere, in any
+// order and again.
 //
 // Source: Apache Beam, org.apache.beam.sdk.nexmark.sources.generator (GeneratorConfig, Generator and model), its
 // definitions and constants. The rate is constant, where Beam's may follow a curve. nexmark/nexmark draws from a
@@ -15,7 +15,7 @@ namespace lab::nexmark {
 
 struct generator {
     timestamp base_time = 1'436'918'400'000;  // 2015-07-15
-    // Of event 0. The id is the seed of an event's draws: generators with ids of their own make other events.
+    // The id of event 0. The id is the seed of an event's draws: generators with ids of their own make other events.
     std::int64_t first_event_id = 0;
     std::int64_t events_per_second = 10'000;
     // So many events after one another are in an order of their own, and their times with them. 1: in order of time.

@@ -32,7 +32,7 @@ public:
         if (std::has_single_bit(n)) {
             return static_cast<std::int32_t>(std::uint64_t{n} * drawn >> 31);
         }
-        // What is in the last, incomplete multiple of n would make small values likelier: drawn again.
+        // A draw in the last, incomplete multiple of n would make small values likelier: it is drawn again.
         std::uint32_t value = drawn % n;
         while (drawn - value + (n - 1) > 0x7FFF'FFFF) {
             drawn = static_cast<std::uint32_t>(next(31));

@@ -1,4 +1,4 @@
-// What the queries of Nexmark ask, to the millisecond: docs/bench/nexmark.md says it in words.
+// The questions of Nexmark's queries, to the millisecond: docs/bench/nexmark.md says it in words.
 #pragma once
 
 #include "event.hpp"

@@ -1,5 +1,5 @@
-// What the rows of an answer are added up to: a number of 64 bits that does not depend on their order, so that parts of
-// an answer may be added up apart.
+// The sum that the rows of an answer are added up to: a number of 64 bits that does not depend on their order, so that
+// parts of an answer may be added up apart.
 #pragma once
 
 #include <concepts>
