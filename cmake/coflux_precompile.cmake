@@ -61,7 +61,7 @@ if(COFLUX_PRECOMPILE_PROGRAMS AND (COFLUX_BUILD_TESTS OR COFLUX_BUILD_EXAMPLES))
     coflux_precompile(coflux_program_precompiled LINK coflux::coflux coflux::testing HEADERS ${program_headers})
 endif()
 
-# For a program that links those.
+# A program that links those uses their headers.
 function(coflux_precompiled_program target)
     if(COFLUX_PRECOMPILE_PROGRAMS)
         coflux_use_precompiled(${target} coflux_program_precompiled)

@@ -1,4 +1,4 @@
-# The version stands twice: in project(), for packages, and in version.hpp, for programs. They must agree.
+# The version is written twice: in project(), for packages, and in version.hpp, for programs. They must agree.
 set(version_header "${PROJECT_SOURCE_DIR}/include/coflux/version.hpp")
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${version_header}")
 file(READ "${version_header}" version_text)

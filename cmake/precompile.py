@@ -21,7 +21,7 @@ def value_of(option: str, arguments: list[str]) -> Path:
 
 
 def sum_of(root: str, arguments: list[str]) -> str:
-    """Of the compiler, its arguments and the files that it read."""
+    """A hash of the compiler, its arguments and the files that it read."""
     total = hashlib.sha256()
     version = subprocess.run([arguments[0], "--version"], capture_output=True, text=True, check=True).stdout
     _, read = value_of("-MF", arguments).read_text(encoding="utf-8").replace("\\\n", " ").split(":", 1)

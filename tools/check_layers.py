@@ -2,7 +2,7 @@
 """Proves from the #include lines that includes go down only, in a circle never, and to the operating system in few
 places.
 
-The layers and the exceptions stand in tools/layers.toml, the reasons in ARCHITECTURE.md.
+The layers and the exceptions are in tools/layers.toml, the reasons in ARCHITECTURE.md.
 """
 
 from __future__ import annotations

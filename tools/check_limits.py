@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Holds the sizes of files, those of the functions of the core, and that each public header has a test of its name.
 
-The limits and the exceptions, each with its reason, stand in tools/layers.toml.
+The limits and the exceptions, each with its reason, are in tools/layers.toml.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def size_findings(root: Path, limits: dict[str, int]) -> tuple[list[str], list[s
     return errors, notices
 
 
-# What stands in the text of a file and is no code: comments, strings, characters, directives of the preprocessor.
+# The parts of a file's text that are no code: comments, strings, characters, directives of the preprocessor.
 NOT_CODE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|(?<![0-9a-zA-Z])\'(?:\\.|[^\'\\\n])*\'|^[ \t]*#(?:[^\n]*\\\n)*[^\n]*', re.S | re.M)
 SCOPE = re.compile(r"(?:^|\s)(?:namespace|class|struct|union|enum|extern)\b")
 TEMPLATE = re.compile(r"template\s*<(?:[^<>]|<(?:[^<>]|<[^<>]*>)*>)*>")

@@ -79,7 +79,7 @@ def totals(text: str) -> tuple[int, int]:
 
 
 def own_instructions(text: str) -> Counter[str]:
-    """Of each function, without those that it calls. A name stands where its number occurs first."""
+    """The instructions of each function, without those that it calls. A name is where its number occurs first."""
     names: dict[str, str] = {}
     own: Counter[str] = Counter()
     function, in_call = "", False

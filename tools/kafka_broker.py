@@ -231,7 +231,7 @@ class Broker:
         return self.data / "lock"
 
     def pid(self) -> int | None:
-        """Of the process, if it lives and is this broker: numbers of processes come again."""
+        """The number of the process, if it lives and is this broker: numbers come again."""
         try:
             number = int(self.pid_file.read_text(encoding="utf-8"))
             words = Path(f"/proc/{number}/cmdline").read_bytes().split(b"\0")
@@ -240,7 +240,7 @@ class Broker:
         return number if os.fsencode(self.settings) in words else None
 
     def ports(self) -> tuple[int, int] | None:
-        """Of the broker and of its controller, as it was started the last time."""
+        """The ports of the broker and of its controller, as it was started the last time."""
         try:
             found = re.search(r"^listeners=PLAINTEXT://\S+?:(\d+),CONTROLLER://\S+?:(\d+)$",
                               self.settings.read_text(encoding="utf-8"), re.MULTILINE)

@@ -2,7 +2,7 @@
 """Weakens the lock-free cores, the coroutines' protocols and I/O one place at a time, and sees that a model finds each
 weakness.
 
-The mutants stand in test/model/mutants*.toml. Each names the mark of a statement in the code (tools/marks.py) and the
+The mutants are in test/model/mutants*.toml. Each names the mark of a statement in the code (tools/marks.py) and the
 model that must fail, and says one thing of the statement:
 
     order = "relaxed"     takes the place of the operation's order, that of success for a CAS

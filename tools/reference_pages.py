@@ -28,7 +28,7 @@ One page for each public header, with what users may name in it. `tools/referenc
 * `co_await` → `X` is what an await of the result gives. The result itself is awaited in the expression that makes it and
   has no name for users; it is written `auto`. In templates, `T` stands for the type of a value, and `A` and `B` for those
   of two forks that were given.
-* What a stop can lose at each operation, and what allocates nothing, stands in [promises.md](docs/promises.md).
+* What a stop can lose at each operation, and what allocates nothing, is in [promises.md](docs/promises.md).
 
 | header | |
 | --- | --- |

@@ -63,7 +63,7 @@ def test_names(root: Path) -> list[str]:
 # What is promised, and which tests hold it.
 
 def promises(text: str) -> dict[str, list[str]]:
-    """Of each section the first cells of its tables and the items of its lists."""
+    """The first cells of the tables of each section, and the items of its lists."""
     found: dict[str, list[str]] = {}
     section = ""
     for line in text.splitlines():

@@ -44,7 +44,7 @@ NEEDED = {
 
 
 def include_graph(root: Path) -> dict[str, tuple[list[str], list[str]]]:
-    """For each header of include/: the files of ours that it includes, and the others."""
+    """The files of ours that each header of include/ includes, and the others."""
     files = {str(path) for path in tree.sources(root, "include")}
     graph = {}
     for file in sorted(files):

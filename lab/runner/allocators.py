@@ -66,7 +66,7 @@ def recommended(runtime: str) -> str:
 
 
 def usable(runtime: str, names: list[str]) -> list[str]:
-    """Of the allocators asked for those that the runtime can have, its recommended one first: one of its own is the
+    """The allocators asked for that the runtime can have, its recommended one first: one of its own is the
     only one it has."""
     if RUNTIMES[runtime].allocator == OWN:
         return [OWN]
@@ -75,7 +75,7 @@ def usable(runtime: str, names: list[str]) -> list[str]:
 
 
 def environment(name: str) -> dict[str, str]:
-    """Of a process that shall run with it. What the user preloads into everything is no part of a measurement."""
+    """The environment of a process that shall run with it, without what the user preloads into everything."""
     others = {key: value for key, value in os.environ.items() if key != PRELOAD}
     path = library(name)
     return others | ({PRELOAD: path} if path else {})

@@ -36,7 +36,7 @@ class Line:
 
     @property
     def ratios(self) -> dict[str, Ratio]:
-        """For the picture, which has the floor's time, too."""
+        """The ratios of the picture, which has the floor's time, too."""
         floor = self.case.floor if self.figure == TIME else None
         over = None if floor is None else self.case.ratio_to_baseline(floor["runtime"])
         return {name: each.ratio for name, each in self.rivals.items()} | ({floor["runtime"]: over} if over else {})
@@ -57,7 +57,7 @@ class Line:
 
     @property
     def name(self) -> str:
-        """For the picture: the workload, and which figure where it is not the time."""
+        """The name in the picture: the workload, and which figure where it is not the time."""
         return self.case.workload + ("" if self.figure == TIME else f" ({self.figure.partition('_')[0]})")
 
     @property

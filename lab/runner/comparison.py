@@ -161,7 +161,7 @@ def _rank(each: Compared) -> tuple[int, float]:
 
 
 def attempts(busy: dict[str, Any]) -> tuple[int, int]:
-    """Of a run: how many repetitions were under load, and how many there were, each with those that were made again."""
+    """How many repetitions of a run were under load, and how many there were, each with those that were made again."""
     return busy["under_load"] + busy["discarded"], busy["repetitions"] + busy["discarded"]
 
 

@@ -12,7 +12,7 @@ from runner.seeds import DOCUMENTS, ONE, Document, Experiment, Table, Term
 from runner.suites import case_key
 from runner.verdicts import CaseResult, ResultRow, paired_samples
 
-# Of a wait, from this much of it on, the CPU is taken to be spent in the waiting.
+# From this share of a wait on, the CPU is taken to be spent in the waiting.
 BURNS_FROM = 0.5
 COFLUX_FIRST = (COFLUX, *(name for name in RUNTIMES if name != COFLUX))
 
@@ -64,7 +64,7 @@ class Answered:
 
 @dataclass(frozen=True)
 class Burning:
-    """Of a row whose tasks wait, the CPU that it spends over the floor's for each wait, as a share of the wait."""
+    """The CPU over the floor's that a row whose tasks wait spends for each wait, as a share of the wait."""
 
     name: str
     runtime: str

@@ -46,7 +46,7 @@ class Load:
         return self.under_load or unprobed, lost
 
     def text(self) -> str:
-        """For the busy line of a run."""
+        """The words of a run's busy line."""
         said = [f"{name} {100 * value:.0f} % of the CPUs" for name, value in
                 (("other processes take", self.others), ("the host takes", self.stolen)) if value is not None]
         said += [] if self.load1 is None else [f"load {self.load1:.2f}"]
@@ -65,7 +65,7 @@ class Moment:
     pressure: float | None
     load1: float | None
     runnable: int | None
-    # Of the runner and of those of its children that have ended.
+    # The CPU of the runner and of those of its children that have ended.
     own: float
 
 

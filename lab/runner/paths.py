@@ -1,4 +1,4 @@
-"""Where things stand in the tree."""
+"""Where things are in the tree."""
 
 from __future__ import annotations
 

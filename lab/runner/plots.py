@@ -27,7 +27,7 @@ SPARE_COLOURS = ("#332288", "#882255", "#999933", "#6b3e1e", "#44aa99", "#aa4499
 MARKERS = ("o", "s", "D", "^", "v", "P", "X", "*", "<", ">", "p", "h", "d", "8", "H", "x", "+")
 # A linear axis hides what is this many times smaller than the greatest.
 LOG_FROM = 20.0
-# Of the labels of an axis, with the gap to the next one in it.
+# The width of a letter in the labels of an axis, with the gap to the next one in it.
 INCHES_A_LETTER = 0.095
 STYLE = {"svg.fonttype": "none", "svg.hashsalt": "coflux lab", "font.family": "sans-serif", "font.size": 10,
          "axes.spines.top": False, "axes.spines.right": False, "axes.axisbelow": True}
@@ -229,7 +229,7 @@ def _ratios(drawn: list[tuple[str, dict[str, Ratio]]], runtimes: list[str], widt
         axes.set_xscale("log")
         _label_log_axis(axes.xaxis)
         axes.tick_params(axis="y", labelsize=9)
-        # Of many cases one end is out of sight.
+        # One end of many cases is out of sight.
         axes.tick_params(axis="x", top=True, labeltop=True)
         axes.set_yticks(range(len(drawn)), [name for name, _ in drawn])
         axes.set_ylim(len(drawn) - 0.4, -0.6)

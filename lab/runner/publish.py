@@ -50,7 +50,7 @@ PICTURE = "docs/bench/figures.svg"
 # A run of fewer workloads leaves both as they are.
 OVERVIEW_WORKLOADS = 12
 STORE = "lab/results"
-# Of the text below a table.
+# The columns of the text below a table.
 WIDTH = 120
 
 
@@ -162,7 +162,7 @@ def _of_seeds(found: Published, bench: Path, name: str) -> Iterator[tuple[Path, 
 
 
 def _versions(cases: list[CaseResult]) -> str:
-    """Of the runtimes that have a figure there; the floor has none."""
+    """Versions of the runtimes that have a figure there; the floor has none."""
     of = {row["runtime"]: row["version"] for case in cases for row in case.every if row["status"] == "ok"}
     return ", ".join(f"{name} {of[name]}" for name in sorted(of, key=lambda name: name != COFLUX) if not RUNTIMES[name].floor)
 
@@ -223,7 +223,7 @@ def _cpu(case: CaseResult, name: str) -> str:
 
 
 def _figure(figure: str) -> Cell:
-    """Of what was measured beside the time: each contender in the dress that is best in it."""
+    """A figure that was measured beside the time, of each contender in the dress that is best in it."""
     def cell(case: CaseResult, name: str) -> str:
         if name == COFLUX:
             found = case.baseline is not None and case.baseline.get("figures", {}).get(figure)

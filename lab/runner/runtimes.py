@@ -56,11 +56,12 @@ FOLLY = "no Folly where CMake looks: build and install it, and name its prefix i
 GO = "install golang-go (Go 1.19 or newer)"
 # Fork-join coroutines that Debian does not package.
 UNPACKAGED = "not packaged: install it from {} to a prefix, and name that in the environment's CMAKE_PREFIX_PATH"
-# For all that allocate by malloc: up to 2.2 times less CPU an item than with glibc's, and a tie with mimalloc but for
-# Asio's nqueens (lab/README.md). Coflux's frames come from its own pool; what the workloads of all allocate does not.
+# The allocator for all that allocate by malloc: up to 2.2 times less CPU an item than with glibc's, and a tie with
+# mimalloc but for Asio's nqueens (lab/README.md). Coflux's frames come from its own pool; blocks that the workloads
+# allocate do not.
 BEST = "tcmalloc"
 SEASTAR = "not built: scripts/lab --with seastar, as root, makes a root of Debian sid and builds it there (3 minutes, 230 MB)"
-# Of a runtime that never calls malloc, or is it: what is preloaded would be loaded, and not used.
+# The allocator of a runtime that never calls malloc, or is it: a preloaded one would be loaded, and not used.
 OWN = "own"
 JAVA = "install default-jdk-headless and maven"
 # The baseline of every ratio.

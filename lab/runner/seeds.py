@@ -32,7 +32,7 @@ class Experiment:
     term: Term
     minus: Term | None = None
     factor: float = 1.0
-    # Of the whole process's CPU in place of the time.
+    # It is about the whole process's CPU in place of the time.
     cpu: bool = False
     # In place of `minus` for a runtime of another compiler than the floor's: its row of these calculations alone.
     alone: Term | None = None

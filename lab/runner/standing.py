@@ -1,4 +1,4 @@
-"""Where Coflux stands in a run, in one sentence."""
+"""The place of Coflux in a run, in one sentence."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from runner.verdicts import CPU, TIME, CaseResult, Ratio
 
 
 def sentence(cases: list[CaseResult]) -> str | None:
-    """Of the cases in which a contender has a figure beside Coflux's: how many it loses, ties and leads. None where there is none.
+    """How many cases in which a contender has a figure it loses, ties and leads. None where there is no such case.
 
     A case is lost where a contender was faster, led where each was slower, and else tied. The floor is no contender.
     """

@@ -34,7 +34,7 @@ class Repetition:
     peak_rss_bytes: int
     allocator: str
     line_round_trip_ns: float | None
-    # Of the whole process with its warm-up, for the estimate of the time left.
+    # How long the whole process took with its warm-up, for the estimate of the time left.
     process_seconds: float
     # How often the work was done in it; the figures are the sums.
     passes: int = 1
@@ -79,7 +79,7 @@ class Row:
 
     @property
     def as_json(self) -> str:
-        """For the saved state."""
+        """The row in the saved state."""
         changing = (self.status, self.reason, tuple(self.notes), self.discarded)
         if self._saved[0] != changing:
             head = {"case": self.case.to_json(), "runtime": self.runtime, "dress": self.dress, "malloc": self.malloc,
@@ -152,7 +152,7 @@ class State:
                 if row.status is None and len(row.repetitions) <= repetition < row.case.repetitions(self.repetitions)]
 
     def _block(self, case: Case) -> str:
-        """Of the cases that are measured together."""
+        """The key of the cases that are measured together."""
         if case.key not in self._blocks:
             self._blocks[case.key] = compared_with(case.workload, case.params) if self.together else case.key
         return self._blocks[case.key]

@@ -96,7 +96,7 @@ def rank_test(over: Sequence[float], under: Sequence[float]) -> float:
         return 1.0
     ranks = _doubled_ranks([*over, *under])
     n, total = len(over), len(over) + len(under)
-    # Of doubled ranks, so that all are whole numbers.
+    # By doubled ranks, so that all are whole numbers.
     off = abs(sum(ranks[:n]) - n * (total + 1))
     if total > EXACT_UP_TO:
         return _normal_p(ranks, n, off)
@@ -163,7 +163,7 @@ def _left_out(n: int, m: int) -> tuple[int, float]:
 
 
 def holm(ps: Sequence[float]) -> list[bool]:
-    """Of many tests those that find a difference, such that all together find one that is none with a probability of
+    """The tests, of many, that find a difference, such that all together find one that is none with a probability of
     LEVEL at most."""
     survives = [False] * len(ps)
     for place, index in enumerate(sorted(range(len(ps)), key=lambda index: ps[index])):

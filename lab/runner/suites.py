@@ -22,7 +22,7 @@ class Suite:
     least_ms: int = 100
     # A repetition under load is repeated, within bounds.
     repeats: bool = True
-    # Of a workload that is not asked for by its name only the cases of QUICK, where its module has that.
+    # A workload that is not asked for by its name has only the cases of QUICK, where its module has that.
     picks_cases: bool = False
     # How long it waits for another run on the machine to end, in seconds.
     waits: float = 0.0
@@ -32,8 +32,8 @@ SEED = "seed"
 # What --allocator takes beside names: each runtime's recommended one; all three for all.
 RECOMMENDED, ALL = "recommended", "all"
 
-# Of a case of the suite seed that takes long. Of six the interval from the least to the greatest has 96.9 %, and the
-# sign test can still decide.
+# The repetitions of a case of the suite seed that takes long. With six the interval from the least to the greatest has
+# 96.9 %, and the sign test can still decide.
 LONG_REPETITIONS = 6
 
 SUITES: dict[str, Suite] = {
@@ -63,11 +63,11 @@ class Case:
     params: Params
     threads: int
     timeout_seconds: float
-    # Of each of its rows, where a run with more would take too long for it.
+    # The most repetitions of each of its rows, where a run with more would take too long for it.
     at_most: int | None = None
 
     def repetitions(self, of_run: int) -> int:
-        """Of each of its rows in a run of so many."""
+        """The repetitions of each of its rows in a run of so many."""
         return min(of_run, self.at_most or of_run)
 
     @cached_property

@@ -37,7 +37,7 @@ class Ratio:
     low: float | None
     high: float | None
     coverage: float | None
-    # Of the rounds that both have, those in which it was above 1 and below 1. None where the rows are of two runs.
+    # How many rounds both have, and in how many of them it was above 1 and below 1. None where the rows are of two runs.
     rounds: int | None
     above: int
     below: int
@@ -66,7 +66,7 @@ class Ratio:
         return f"{factor(self.value)}, undecided" if self.shown else "no difference"
 
     def rounds_text(self) -> str:
-        """For a table of losses: below in 9 of 9 rounds."""
+        """The words of a table of losses: below in 9 of 9 rounds."""
         if self.rounds is None:
             return ""
         return f"below in {self.below}" + (f", above in {self.above}" if self.above else "") + f" of {self.rounds} rounds"
@@ -189,7 +189,7 @@ class CaseResult:
         return paired(self.rows.get(runtime), self.baseline)
 
     def cpu_ratio_to_baseline(self, runtime: str) -> Ratio | None:
-        """Of CPU an item. None where one of the two spent too little of it in a repetition to be counted."""
+        """The ratio of CPU an item. None where one of the two spent too little of it in a repetition to be counted."""
         return paired(self.cpu_rows.get(runtime), self.baseline, "cpu_samples")
 
     @cached_property

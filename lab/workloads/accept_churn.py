@@ -10,7 +10,7 @@ NAME = "accept_churn"
 DESCRIPTION = ("A server of one thread accepts a TCP connection, reads a byte, answers with the next one and closes. The "
                "client is one program for all runtimes, on another CPU where there is one.")
 ITEM = "one connection"
-# Of the server. The client has a CPU of its own where there are two.
+# The server's. The client has a CPU of its own where there are two.
 THREADS = 1
 
 # Not in a seed document.
@@ -27,7 +27,7 @@ def cases(size: str) -> list[dict[str, Any]]:
     return [_case({"smoke": 100, "base": 4_000}[size], 16)]
 
 
-# Of the suite quick.
+# The cases of the suite quick.
 QUICK = [_case(1_000, 16)]
 
 

@@ -30,7 +30,7 @@ def cases(size: str) -> list[dict[str, Any]]:
     return _cases({"smoke": 2, "base": 100, "large": 1_000}[size], (8,))
 
 
-# Of the suite quick. At base size a repetition of threads takes 2 s.
+# The cases of the suite quick. At base size a repetition of threads takes 2 s.
 QUICK = _cases(10, (8,))[3:4]
 
 

@@ -30,7 +30,7 @@ def cases(size: str) -> list[dict[str, Any]]:
     return [_case({"smoke": 2, "base": 100, "large": 1_000}[size], 8)]
 
 
-# Of the suite quick.
+# The cases of the suite quick.
 QUICK = [_case(4, 8)]
 
 

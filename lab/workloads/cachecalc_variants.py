@@ -40,7 +40,7 @@ def cases(size: str) -> list[dict[str, Any]]:
     return [_case(variant, 10, 8) for variant in BURNING] + [_case(variant, 1_000, 8) for variant in TIMED]
 
 
-# Of the suite quick.
+# The cases of the suite quick.
 QUICK = cases("base")[:1]
 
 

@@ -19,7 +19,7 @@ def cases(size: str) -> list[dict[str, Any]]:
     return [{"calls": {"smoke": 50_000, "base": 5_000_000, "large": 50_000_000}[size]}]
 
 
-# Of the suite quick.
+# The cases of the suite quick.
 QUICK = [{"calls": 1_000_000}]
 
 

@@ -20,7 +20,7 @@ def cases(size: str) -> list[dict[str, Any]]:
     return [{"count": {"smoke": 1_000, "base": 100_000, "large": 1_000_000}[size]}]
 
 
-# Of the suite quick. At base size a repetition of threads takes 8 s.
+# The cases of the suite quick. At base size a repetition of threads takes 8 s.
 QUICK = [{"count": 5_000}]
 
 

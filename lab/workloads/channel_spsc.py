@@ -26,7 +26,7 @@ def cases(size: str) -> list[dict[str, Any]]:
     return [_case({"smoke": 20_000, "base": 1_000_000, "large": 10_000_000}[size])]
 
 
-# Of the suite quick.
+# The cases of the suite quick.
 QUICK = [_case(100_000)]
 
 

@@ -30,7 +30,7 @@ def cases(size: str) -> list[dict[str, Any]]:
     return _cases({"smoke": 10_000, "base": 1_000_000, "large": 10_000_000}[size])
 
 
-# Of the suite quick.
+# The cases of the suite quick.
 QUICK = cases("base")[5:6]
 
 

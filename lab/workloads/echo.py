@@ -38,7 +38,7 @@ def cases(size: str) -> list[dict[str, Any]]:
     return _matrix(50_000)
 
 
-# Of the suite quick.
+# The cases of the suite quick.
 QUICK = [_case("tcp", 1, 1_000)]
 
 

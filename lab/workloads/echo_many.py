@@ -10,7 +10,7 @@ NAME = "echo_many"
 DESCRIPTION = ("A server of one thread sends back what comes over many TCP connections. The client is one program for all "
                "runtimes, on another CPU where there is one.")
 ITEM = "one request of 64 bytes"
-# Of the server. The client has a CPU of its own where there are two.
+# The server's. The client has a CPU of its own where there are two.
 THREADS = 1
 
 BYTES = 64
@@ -39,7 +39,7 @@ def cases(size: str) -> list[dict[str, Any]]:
             *(_open(connections, 100_000, 50_000) for connections in (1, 20, 1_000, 10_000))]
 
 
-# Of the suite quick.
+# The cases of the suite quick.
 QUICK = [_closed(20, 5_000)]
 
 

@@ -37,8 +37,8 @@ def cases(size: str) -> list[dict[str, Any]]:
     return [*(_case(workers, 0, "closed", closed, 0) for workers in (1, 2)), _busy(busy)]
 
 
-# Of the suite quick: the requests that the p99 of a repetition needs come in half of the time. What a server costs alone is
-# in echo_many.
+# The cases of the suite quick: the requests that the p99 of a repetition needs come in half of the time. echo_many has
+# the cost of a server alone.
 QUICK = [_busy(1_000, 4_000)]
 
 

@@ -26,7 +26,7 @@ def _case(waits: str, jobs: int, step_us: int) -> dict[str, Any]:
     return {"waits": waits, "jobs": jobs, "step_us": step_us}
 
 
-# Of the suite quick. A timer takes a millisecond, so that a pass has fewer of them.
+# The cases of the suite quick. A timer takes a millisecond, so that a pass has fewer of them.
 QUICK = [_case("fork", 200, 20), _case("timer", 50, 20), _case("injected", 50, 20)]
 
 

@@ -26,7 +26,7 @@ def cases(size: str) -> list[dict[str, Any]]:
     return [{"n": {"smoke": 18, "base": 32, "large": 39}[size]}]
 
 
-# Of the suite quick. At base size a repetition of a slow runtime takes 14 s.
+# The cases of the suite quick. At base size a repetition of a slow runtime takes 14 s.
 QUICK = [{"n": 24}]
 
 

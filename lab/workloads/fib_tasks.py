@@ -33,7 +33,7 @@ def cases(size: str) -> list[dict[str, Any]]:
     return _cases(n, tasks)
 
 
-# Of the suite quick.
+# The cases of the suite quick.
 QUICK = cases("base")[2:3]
 
 

@@ -30,7 +30,7 @@ def cases(size: str) -> list[dict[str, Any]]:
     return [_case(1, 500) if size == "smoke" else _case(16, 50_000)]
 
 
-# Of the suite quick.
+# The cases of the suite quick.
 QUICK = [_case(16, 10_000)]
 
 

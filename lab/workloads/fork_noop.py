@@ -26,7 +26,7 @@ def cases(size: str) -> list[dict[str, Any]]:
     return [{"resource": resource, "count": count} for resource in RESOURCES]
 
 
-# Of the suite quick.
+# The cases of the suite quick.
 QUICK = [{"resource": "frame_pool", "count": 1_000_000}]
 
 

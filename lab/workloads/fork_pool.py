@@ -25,7 +25,7 @@ def cases(size: str) -> list[dict[str, Any]]:
     return [{"mode": mode, "count": count} for mode in ("immediate", "final")]
 
 
-# Of the suite quick.
+# The cases of the suite quick.
 QUICK = [{"mode": "immediate", "count": 200_000}]
 
 

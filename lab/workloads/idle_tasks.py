@@ -24,7 +24,7 @@ def cases(size: str) -> list[dict[str, Any]]:
     return [{"count": count, "sleep_ms": sleep_ms}]
 
 
-# Of the suite quick: half as many tasks have all begun to sleep after half of the time.
+# The cases of the suite quick: half as many tasks have all begun to sleep after half of the time.
 QUICK = [{"count": 50_000, "sleep_ms": 500}]
 
 

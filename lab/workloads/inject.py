@@ -23,7 +23,7 @@ def cases(size: str) -> list[dict[str, Any]]:
     return [{"producers": producers, "count": count} for producers in PRODUCERS]
 
 
-# Of the suite quick.
+# The cases of the suite quick.
 QUICK = [{"producers": 2, "count": 100_000}]
 
 

@@ -30,7 +30,7 @@ def cases(size: str) -> list[dict[str, Any]]:
     return [_case(connections, {"base": 20_000, "large": 100_000}[size]) for connections in (20, 2)]
 
 
-# Of the suite quick.
+# The cases of the suite quick.
 QUICK = [_case(20, 10_000)]
 
 

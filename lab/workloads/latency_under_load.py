@@ -27,7 +27,7 @@ def cases(size: str) -> list[dict[str, Any]]:
     return [{"load_percent": load, "work_us": WORK_US, "count": load * tasks_per_percent} for load in LOADS]
 
 
-# Of the suite quick: 60 ms in two passes have enough tasks for the p99 of a repetition.
+# The cases of the suite quick: 60 ms in two passes have enough tasks for the p99 of a repetition.
 QUICK = [{"load_percent": 50, "work_us": WORK_US, "count": 3_000}]
 
 

@@ -22,7 +22,7 @@ def cases(size: str) -> list[dict[str, Any]]:
     return [{"tasks": tasks, "locks": total // tasks} for tasks in (2, 8)]
 
 
-# Of the suite quick. At base size a repetition of threads takes 3 s.
+# The cases of the suite quick. At base size a repetition of threads takes 3 s.
 QUICK = [{"tasks": 8, "locks": 2_500}]
 
 

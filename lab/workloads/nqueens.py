@@ -24,7 +24,7 @@ def cases(size: str) -> list[dict[str, Any]]:
     return [{"n": {"smoke": 8, "base": 12, "large": 14}[size]}]
 
 
-# Of the suite quick. At base size a repetition of a slow runtime takes 2 s.
+# The cases of the suite quick. At base size a repetition of a slow runtime takes 2 s.
 QUICK = [{"n": 11}]
 
 

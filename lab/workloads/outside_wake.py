@@ -26,7 +26,7 @@ def cases(size: str) -> list[dict[str, Any]]:
     return [_case(workers, cpus, gap, requests) for workers, cpus in ((1, 1), (1, 2), (2, 2)) for gap in (0, 100)]
 
 
-# Of the suite quick: enough requests for the p99 of a repetition.
+# The cases of the suite quick: enough requests for the p99 of a repetition.
 QUICK = [_case(2, 2, 100, 1_000)]
 
 

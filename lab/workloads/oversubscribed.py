@@ -25,7 +25,7 @@ def cases(size: str) -> list[dict[str, Any]]:
     return [{"idiom": idiom, "workers": workers, "count": count} for idiom in ("channel", "fork") for workers in WORKERS[size]]
 
 
-# Of the suite quick.
+# The cases of the suite quick.
 QUICK = [{"idiom": "fork", "workers": 64, "count": 20_000}]
 
 

@@ -31,7 +31,7 @@ def cases(size: str) -> list[dict[str, Any]]:
     return _cases({"smoke": 10, "base": 100, "large": 5_000}[size], (100,))
 
 
-# Of the suite quick.
+# The cases of the suite quick.
 QUICK = cases("base")[2:3]
 
 

@@ -28,7 +28,7 @@ def cases(size: str) -> list[dict[str, Any]]:
     return [_case(concurrency, depth, 50 if size == "smoke" else 1_000) for concurrency, depth in shapes]
 
 
-# Of the suite quick.
+# The cases of the suite quick.
 QUICK = cases("base")[1:2]
 
 

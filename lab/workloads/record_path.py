@@ -32,7 +32,7 @@ def cases(size: str) -> list[dict[str, Any]]:
     return _cases({"smoke": 500, "base": 10_000, "large": 200_000}[size])
 
 
-# Of the suite quick.
+# The cases of the suite quick.
 QUICK = _cases(4_000)[2:3]
 
 

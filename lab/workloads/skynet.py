@@ -20,7 +20,7 @@ def cases(size: str) -> list[dict[str, Any]]:
     return [{"depth": {"smoke": 3, "base": 6, "large": 8}[size]}]
 
 
-# Of the suite quick. At base size a repetition of a slow runtime takes 2 s.
+# The cases of the suite quick. At base size a repetition of a slow runtime takes 2 s.
 QUICK = [{"depth": 5}]
 
 

@@ -20,7 +20,7 @@ def cases(size: str) -> list[dict[str, Any]]:
     return [{"count": count} for count in {"smoke": (1_000,), "base": (10_000, 50_000), "large": (1_000_000,)}[size]]
 
 
-# Of the suite quick.
+# The cases of the suite quick.
 QUICK = [{"count": 5_000}]
 
 

@@ -70,7 +70,7 @@ def cases(size: str) -> list[dict[str, Any]]:
     return _cases({"smoke": 1_000, "base": 5_000, "large": 1_000_000}[size])
 
 
-# Of the suite quick.
+# The cases of the suite quick.
 QUICK = cases("base")[2:3]
 
 

@@ -25,7 +25,7 @@ def cases(size: str) -> list[dict[str, Any]]:
     return [_case(chains, depth, values) for chains, depth in ((1, 5), (8, 5), (8, 20))]
 
 
-# Of the suite quick.
+# The cases of the suite quick.
 QUICK = [_case(8, 20, 400)]
 
 

@@ -24,7 +24,7 @@ def cases(size: str) -> list[dict[str, Any]]:
     return [{"count": count, "shortest_us": 1_000, "longest_us": 50_000}]
 
 
-# Of the suite quick. At base size a repetition of a slow runtime takes 2 s.
+# The cases of the suite quick. At base size a repetition of a slow runtime takes 2 s.
 QUICK = [{"count": 100_000, "shortest_us": 1_000, "longest_us": 50_000}]
 
 

@@ -26,7 +26,7 @@ def cases(size: str) -> list[dict[str, Any]]:
     return _cases({"smoke": 20, "base": 500, "large": 5_000}[size], (64,))
 
 
-# Of the suite quick. Of 500 waits that are rounded up to a millisecond a repetition takes more than 1 s.
+# The cases of the suite quick. A repetition of 500 waits that are rounded up to a millisecond takes more than 1 s.
 QUICK = _cases(100, (64,))[:1]
 
 

@@ -21,7 +21,7 @@ def cases(size: str) -> list[dict[str, Any]]:
     return [{"tasks": tasks, "yields": each} for tasks, each in zip((1, 8), yields)]
 
 
-# Of the suite quick.
+# The cases of the suite quick.
 QUICK = [{"tasks": 8, "yields": 15_000}]
 
 

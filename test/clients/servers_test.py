@@ -189,7 +189,7 @@ def echoes(programs: Path) -> None:
 
 
 def gets_a_page_by_tls(programs: Path) -> None:
-    """Of openssl's server: the page, and no page where the certificate is another's, or unknown."""
+    """It gets the page of openssl's server, and no page where the certificate is another's, or unknown."""
     client = programs / "coflux_example_41_https_get"
     with tempfile.TemporaryDirectory() as made:
         key, certificate = Path(made) / "key", Path(made) / "certificate"

@@ -143,7 +143,7 @@ def begin(time: int) -> int:
 
 
 class Answers:
-    """Of the queries, each a method of its name."""
+    """The answers of the queries, each a method of its name."""
 
     def __init__(self, events: list[Event]) -> None:
         self._people = [each for each in events if each["kind"] == "person"]
@@ -225,6 +225,6 @@ def checksum(rows: Iterator[Row]) -> int:
 
 
 def answers(events: int) -> dict[str, int]:
-    """Of all queries, over the first so many events."""
+    """The answers of all queries, over the first so many events."""
     asked = Answers([event(number) for number in range(events)])
     return {query: checksum(getattr(asked, query)()) for query in QUERIES}

@@ -18,7 +18,7 @@ def lines(*rows: dict[str, Any]) -> list[brief.Line]:
 class Worst(unittest.TestCase):
     @staticmethod
     def case(number: int, *rivals: float, workload: str = "fib") -> list[dict[str, Any]]:
-        """Of each workload the later cases have more items."""
+        """The later cases of each workload have more items."""
         fields = {"params": {"n": number}, "items": number, "workload": workload}
         return [near("coflux", 10.0, **fields),
                 *(near(name, value, **fields) for name, value in zip(("asio", "tbb"), rivals))]

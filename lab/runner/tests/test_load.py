@@ -23,7 +23,7 @@ class Counters(unittest.TestCase):
     def test_others_are_what_was_busy_and_not_our_own(self) -> None:
         ticks = load.TICKS_PER_SECOND
         began = self.moment(1000, 0, 0, 10.0, 5.0)
-        # Of one second on two CPUs: 1.4 seconds busy, 0.9 of them our own, and 0.02 stolen.
+        # One second on two CPUs: 1.4 seconds busy, 0.9 of them our own, and 0.02 stolen.
         ended = self.moment(1000 + round(1.4 * ticks), round(0.02 * ticks), 250_000, 11.0, 5.9)
         found = load.between(began, ended, 2)
         self.assertEqual((found.load1, found.runnable), (3.25, 3))
@@ -99,7 +99,7 @@ class Loaded(LabTest):
     def test_rows_that_do_not_run_give_the_others_no_repeats(self) -> None:
         self.fake("asio", lacking={"fib": "no"})
         self.loads(QUIET, BUSY)
-        # Of tbb there is no executable: three repetitions run in all.
+        # There is no executable of tbb: three repetitions run in all.
         self.measure("--workload", "fib", "--runtime", "coflux", "asio", "tbb", "--reps", "3")
         self.assertEqual((len(self.calls()), self.results()["busy"]["discarded"]), (3, 0))
 

@@ -97,9 +97,9 @@ class Ranks(unittest.TestCase):
     SIZES = ((4, 4), (5, 9), (9, 9), (11, 9))
 
     def test_p_counts_the_orders(self) -> None:
-        # Of the 70 orders of 4 and 4, one has all of the first above, and one all below.
+        # One of the 70 orders of 4 and 4 has all of the first above, and one all below.
         self.assertAlmostEqual(stats.rank_test([5.0, 6.0, 7.0, 8.0], [1.0, 2.0, 3.0, 4.0]), 2 / 70)
-        # Of the 6 orders of 2 and 2: 1 3 against 2 4 is off by one place, as are all but the two in the middle.
+        # The 6 orders of 2 and 2: 1 3 against 2 4 is off by one place, as are all but the two in the middle.
         self.assertAlmostEqual(stats.rank_test([1.0, 3.0], [2.0, 4.0]), 4 / 6)
 
     def test_equal_samples_are_no_difference(self) -> None:

@@ -38,7 +38,7 @@ def nqueens_by_definition(n: int, rows: tuple[int, ...] = ()) -> tuple[int, int]
 
 
 Split = list[tuple[int, int, int]]
-# Of a product of two blocks: which quadrant of C gets which of A's columns and B's rows, in units of half a block.
+# A product of two blocks: which quadrant of C gets which of A's columns and B's rows, in units of half a block.
 RIGHT_SPLIT: Split = [(down, right, inner) for inner in (0, 1) for down in (0, 1) for right in (0, 1)]
 
 
@@ -410,7 +410,7 @@ class Plans(unittest.TestCase):
         self.assertEqual(rounds("--suite", "seed", "--reps", "3")[10_000_000], 3)
         self.assertEqual(rounds("--suite", "seed", "--reps", "11")[10_000_000], 11)
         self.assertEqual(rounds("--size", "large"), {10_000_000: 9})
-        # Of so many the sign test can decide, and the interval has the 95 % that a reader expects.
+        # So many are enough for the sign test to decide, and the interval has the 95 % that a reader expects.
         self.assertTrue(stats.can_decide(LONG_REPETITIONS))
         self.assertGreaterEqual(stats.rank(LONG_REPETITIONS)[1], stats.CONFIDENCE)
         for workload in WORKLOADS.values():

@@ -48,7 +48,7 @@ func (m *matrices) multiply(p blockProduct) {
 	for i := p.row; i < p.row+p.size; i++ {
 		sums := m.c[i*m.n+p.column:][:p.size]
 		for k, factor := range m.a[i*m.n+p.inner:][:p.size] {
-			// Of the same length as the sums, which spares the check of each index.
+			// As long as the sums, which spares the check of each index.
 			factors := m.b[(p.inner+uint64(k))*m.n+p.column:][:len(sums)]
 			for j := range sums {
 				sums[j] += factor * factors[j]
