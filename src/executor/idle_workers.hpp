@@ -132,7 +132,7 @@ public:
 
     /// After prepare_park(): parks until `park(rest)` says that it was woken, or `stays_awake()`, which looks for work,
     /// says that there is some. If it `looks_out`, and no other worker is the look-out, it is as long as
-    /// `keeps_lookout()`, and not all are parked.
+    /// `keeps_lookout()`.
     template <typename StaysAwake, typename KeepsLookout, typename Park>
     void sleep(const os::parker& parker, bool looks_out, StaysAwake stays_awake, KeepsLookout keeps_lookout,
                Park park) noexcept {
@@ -141,7 +141,7 @@ public:
         for (bool woken = false; !woken && !stays_awake();) {
             rest until = out ? rest::moment : rest::while_others_work;
             // [idle.sleep.lookout]
-            if (out && (all_parked() || !keeps_lookout())) {
+            if (out && !keeps_lookout()) {
                 end_lookout(parker);
                 out = false;  // what was queued a moment before is seen by one more look
             }

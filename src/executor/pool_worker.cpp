@@ -19,9 +19,9 @@ namespace {
 constexpr clock_tick watch_period = 10'000'000;  // nanoseconds; between the looks of a sleeper while other workers work
 constexpr std::size_t most_watches = 8;          // in that time, of all sleepers together: a look reads all queues
 constexpr clock_tick longest_watch = 1'000'000'000;  // nanoseconds; between the looks of one where very many sleep
-constexpr clock_tick lookout_period = 30'000;        // nanoseconds; between the looks of the look-out
-constexpr clock_tick crowded_period = 250'000;       // the same where other workers have all processors
+constexpr clock_tick longest_lookout = 500'000;      // nanoseconds; twice as long after each look in vain, to that
 constexpr int most_quiet_looks = 8;                  // without a push, until it is no longer
+constexpr int most_lonely_looks = 2;                 // the same where all are parked: they cost one wake-up
 constexpr clock_tick taken_over_after =
     20'000;                           // nanoseconds that a timer of a worker is late before other workers hand it out
 constexpr int rounds_of_a_maker = 4;  // in a row, until what lies beneath its child goes first
@@ -390,13 +390,12 @@ void pool_worker::park(pool_events::seat seat) noexcept {
         if (!std::exchange(first, false)) count(looks_);
         const std::uint64_t now = pool_.lone_pushes();
         quiet_looks_ = std::exchange(pushed_, now) == now ? std::min(quiet_looks_ + 1, most_quiet_looks + 1) : 0;
-        return quiet_looks_ <= most_quiet_looks;
+        return quiet_looks_ <= (pool_.idle_.awake() == 0 ? most_lonely_looks : most_quiet_looks);
     };
     memory_.begin();
     clock_tick give_back_at = gives_back_at();
     bool has_lists = give_back_at != os::parker::never;
     const auto park = [&](idle_workers::rest r) {
-        const clock_tick period = pool_.idle_.awake() >= pool_.processors_ ? crowded_period : lookout_period;
         const bool idle = r == idle_workers::rest::for_ever;
         const bool watches = r == idle_workers::rest::while_others_work;
         clock_tick look = os::parker::never;
@@ -404,7 +403,8 @@ void pool_worker::park(pool_events::seat seat) noexcept {
             // relaxed: how many they are decides how long, and nothing else
             look = tick_now() + watch_of_one(pool_.watching_.fetch_add(1, memory_order_relaxed) + 1);
         } else if (!idle) {
-            look = tick_now() + period;
+            look = tick_now() + (pool_.idle_.awake() == 0 ? longest_lookout : lookout_);
+            lookout_ = std::min(lookout_ * 2, longest_lookout);
         }
         if (idle || has_lists) look = std::min(look, give_back_at);
         const clock_tick due = sleeps_until();
@@ -431,9 +431,12 @@ void pool_worker::park(pool_events::seat seat) noexcept {
             if (s->has_late()) return true;
             if (seat == pool_events::seat::none && pool_.events_.has_free_seat()) return true;
         }
-        return std::exchange(rested, true) ? work_lies() : pool_.has_shared();
+        if (!std::exchange(rested, true)) return pool_.has_shared();
+        if (!work_lies()) return false;
+        lookout_ = shortest_lookout;
+        return true;
     };
-    const bool looks_out = quiet_looks_ <= most_quiet_looks || pool_.lone_pushes() != pushed_;
+    const bool looks_out = pool_.size() > 1 && (quiet_looks_ <= most_quiet_looks || pool_.lone_pushes() != pushed_);
     if (!looks_out) pause_for(between_glances);  // what was pushed a moment before is in sight then
     pool_.idle_.sleep(parker_, looks_out, stays_awake, keeps_lookout, park);
     timers_.end_park();

@@ -25,6 +25,11 @@ struct job {
     parker ended;
 };
 
+/// A look-out that keeps so for one look.
+auto goes_off_after_a_look() {
+    return [looks = 0]() mutable { return looks++ == 0; };
+}
+
 struct pool {
     explicit pool(std::size_t workers) : idle(workers), parkers(std::make_unique<parker[]>(workers)), size(workers) {}
 
@@ -67,9 +72,9 @@ struct pool {
             if (idle.prepare_park(parkers[i])) {
                 // A watch, of a moment or of 10 ms, may end at any time: what is pushed to a worker's own queue may
                 // wait for it.
-                idle.sleep(
-                    parkers[i], i != 0, work_in_sight, [] { return true; },
-                    [&](rest r) { return parkers[i].park_until(watches && r != rest::for_ever ? 1 : parker::never); });
+                idle.sleep(parkers[i], i != 0, work_in_sight, goes_off_after_a_look(), [&](rest r) {
+                    return parkers[i].park_until(watches && r != rest::for_ever ? 1 : parker::never);
+                });
                 idle.end_park(parkers[i]);
             }
             if (idle.ended() && !work_in_sight()) return;
@@ -167,7 +172,7 @@ struct lone_job : of_pool<2, 1, 2> {
 };
 
 /// A worker wakes up by itself, as for a timer, makes a lone job and computes until another has run it. That one looks
-/// out, or finds at that moment that all are parked.
+/// out, or goes off at that moment, because all are parked.
 struct woken_by_itself : coflux::model::scenario<2> {
     pool executor{2};
     job only;
@@ -184,7 +189,7 @@ struct woken_by_itself : coflux::model::scenario<2> {
         }
         while (only.ran == 0) {
             idle.sleep(
-                own, true, [this] { return !executor.own.empty(); }, [] { return true; },
+                own, true, [this] { return !executor.own.empty(); }, goes_off_after_a_look(),
                 [&](rest r) { return own.park_until(r != rest::for_ever ? 1 : parker::never); });
             idle.end_park(own);
             idle.begin_search(own);
@@ -258,7 +263,7 @@ int main(int count, char** arguments) {
             sampled<two_outsiders>("two_outsiders", "two push at once to one worker"),
             sampled<needs_both>("needs_both", "two workers, one at a time: the last to look wakes the next"),
             sampled<lone_job>("lone_job", "a worker's own push while another looks, looks out, sleeps for ever"),
-            sampled<woken_by_itself>("woken_by_itself", "the same against a look-out that finds that all sleep"),
+            sampled<woken_by_itself>("woken_by_itself", "the same against a look-out that goes off while all sleep"),
             sampled<end_at_once>("end_at_once", "the end while workers look, are listed, sleep"),
             sampled<end_after_token>("end_after_token",
                                      "a push and the end, to a worker that an old token keeps awake"),

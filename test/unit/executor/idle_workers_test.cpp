@@ -168,11 +168,13 @@ TEST(idle_workers, names_none_that_need_not_look_out) {
     idle.end_park(own);
 }
 
-TEST(idle_workers, has_no_look_out_when_all_sleep) {
+TEST(idle_workers, keeps_its_look_out_when_all_sleep_and_sleeps_for_ever_after_it_has_gone_off) {
     idle_workers idle(1);
     parker own;
     ASSERT_TRUE(idle.prepare_park(own));
-    EXPECT_EQ(rests(idle, own, 1, always), std::vector{rest::for_ever});
+    int looks = 0;
+    EXPECT_EQ(rests(idle, own, 3, [&] { return ++looks < 3; }),
+              (std::vector{rest::moment, rest::moment, rest::for_ever}));
     EXPECT_FALSE(idle.has_lookout());
     idle.end_park(own);
 }

@@ -70,7 +70,7 @@ coflux::task<void, pool> leaves_one_after_many(auto&&, borrowed<pool> p, int rou
         EXPECT_NE(ran.load(), 0U) << "not taken while its maker computed";
         // One of several parked workers may have it and be kept from its processor, while another looks.
         if (p->size() == 2) {
-            EXPECT_LE(ran.load(), before + 1 + 3) << "found by one of the next looks, 30 us apart";
+            EXPECT_LE(ran.load(), before + 1 + 3) << "found by one of the next looks";
         }
         co_await std::move(left);
     }
