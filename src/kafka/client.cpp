@@ -174,7 +174,14 @@ void kafka_client::log(const rd_kafka_t* of, int level, const char* facility, co
     constexpr int errors = 3;  // of syslog
     auto& self = *static_cast<kafka_client*>(rd_kafka_opaque(of));
     if (level <= errors) self.complain(text);
+    const lock_guard<mutex> guard(self.log_lock_);
     if (self.on_log_) self.on_log_({level, facility, text});
+}
+
+void kafka_client::abandon() noexcept {
+    share();
+    const lock_guard<mutex> guard(log_lock_);
+    on_log_ = nullptr;  // what it refers to may die
 }
 
 void kafka_client::fail(rd_kafka_t*, int code, const char* text, void* self) noexcept {

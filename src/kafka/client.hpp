@@ -119,6 +119,8 @@ public:
         // relaxed: the caller has a share, so that nothing dies meanwhile.
         owners_.fetch_add(count, memory_order_relaxed);
     }
+    /// Keeps the handle for ever, with its threads, and says nothing of it any more: for one that librdkafka cannot end.
+    void abandon() noexcept;
     void drop() noexcept {
         // acq_rel: what the owners did with the client comes before its end, each release with the last one's acquire.
         if (owners_.fetch_sub(1, memory_order_acq_rel) == 1) delete this;
@@ -153,7 +155,8 @@ private:
     static void log(const rd_kafka_t* of, int level, const char* facility, const char* text);
 
     std::string brokers_;
-    std::function<void(const kafka::log_line&)> on_log_;
+    mutex log_lock_;
+    std::function<void(const kafka::log_line&)> on_log_;  // called under log_lock_
     int request_timeout_;
     mutable mutex lock_;
     std::string complaint_;  // under lock_

@@ -134,6 +134,7 @@ bool kafka_consumer::told_by(rd_kafka_event_t& e, kafka::polled& got) {
         got.partitions = positions_of(rd_kafka_event_topic_partition_list(&e));
         if (code == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS) {
             got.what = kafka::polled::kind::assigned;
+            was_given_ = true;
             for (kafka::position& p : got.partitions) p.offset = static_cast<std::int64_t>(kafka::place::committed);
         } else {
             got.what = rd_kafka_assignment_lost(client->handle()) != 0 ? kafka::polled::kind::lost
@@ -157,10 +158,15 @@ bool kafka_consumer::told_by(rd_kafka_event_t& e, kafka::polled& got) {
     return false;
 }
 
+bool kafka_consumer::divides_cooperatively() const noexcept {
+    const char* const protocol = rd_kafka_rebalance_protocol(client->handle());
+    return protocol != nullptr && std::strcmp(protocol, "COOPERATIVE") == 0;
+}
+
 void kafka_consumer::answer(const kafka::polled& change) {
     unanswered_.reset();  // whatever comes of it: librdkafka gives the change once
     rd_kafka_t* const handle = client->handle();
-    const bool is_cooperative = std::strcmp(rd_kafka_rebalance_protocol(handle), "COOPERATIVE") == 0;
+    const bool is_cooperative = divides_cooperatively();
     const bool takes = change.what == kafka::polled::kind::assigned;
     const std::string what = takes ? "take partitions" : "give partitions back";
     const kafka_list list = list_of(change.partitions);
@@ -168,6 +174,10 @@ void kafka_consumer::answer(const kafka::polled& change) {
         throw_if(takes ? rd_kafka_incremental_assign(handle, list.get())
                        : rd_kafka_incremental_unassign(handle, list.get()),
                  what);
+        // librdkafka before 2.4 drops what a client takes that has failed, and never ends it (librdkafka#4527).
+        if (takes && rd_kafka_version() < 0x02040000 &&
+            rd_kafka_fatal_error(handle, nullptr, 0) != RD_KAFKA_RESP_ERR_NO_ERROR)
+            client->abandon();
     } else {
         throw_if(rd_kafka_assign(handle, takes ? list.get() : nullptr), what);
     }
@@ -190,26 +200,35 @@ std::vector<kafka::position> kafka_consumer::assigned() const {
     return assigned_;
 }
 
-/// Each change that was not answered, or comes meanwhile, is answered at once.
+/// Each change that was not answered, waits in the queue, or comes meanwhile, is answered at once.
 void kafka_consumer::leave() noexcept {
     constexpr int slice = 100;  // ms; the queue wakes it earlier
-    const auto settle = [this](rd_kafka_event_t* e) {
+    const auto settle = [this](const kafka_owned<rd_kafka_event_t>& e) {
+        bool answers = false;
         try {
             kafka::polled told;
             if (e != nullptr) (void)told_by(*e, told);
-            if (unanswered_.has_value()) answer(kafka::polled(*unanswered_));
+            answers = unanswered_.has_value();
+            if (answers) answer(kafka::polled(*unanswered_));
         } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): it gives all back anyway
         }
+        return answers;
     };
-    settle(nullptr);
-    settle(set_aside_.get());
-    set_aside_.reset();
+    (void)settle(nullptr);
+    (void)settle(std::exchange(set_aside_, nullptr));
+    for (std::size_t most = rd_kafka_queue_length(client->queue()); most != 0; --most) (void)settle(client->take());
+    // librdkafka before 2.3 aborts the program where it ends a client that has joined and was given nothing yet
+    // (librdkafka#4312).
+    if (rd_kafka_version() < 0x02030000 && !was_given_ && divides_cooperatively()) client->abandon();
     rd_kafka_t* const handle = client->handle();
     const kafka_owned<rd_kafka_queue_t> queue(rd_kafka_queue_new(handle));
     const kafka_owned<rd_kafka_error_t> refused(rd_kafka_consumer_close_queue(handle, queue.get()));
     if (refused != nullptr) return;  // of a client that has failed: it has left
-    while (rd_kafka_consumer_closed(handle) == 0)
-        settle(kafka_owned<rd_kafka_event_t>(rd_kafka_queue_poll(queue.get(), slice)).get());
+    // One answer gives all back. A second one may never return: librdkafka may end meanwhile, and drop it.
+    for (bool has_answered = false; rd_kafka_consumer_closed(handle) == 0;) {
+        const kafka_owned<rd_kafka_event_t> e(rd_kafka_queue_poll(queue.get(), slice));
+        if (!has_answered) has_answered = settle(e);
+    }
 }
 
 }  // namespace detail

@@ -68,6 +68,7 @@ public:
 
 private:
     void leave() noexcept;
+    [[nodiscard]] bool divides_cooperatively() const noexcept;
     /// False: nothing that the caller must know.
     bool told_by(rd_kafka_event_t& e, kafka::polled& got);
 
@@ -76,6 +77,7 @@ private:
     kafka_owned<rd_kafka_event_t> set_aside_;
     std::vector<rd_kafka_message_t*> batch_;
     std::optional<kafka::polled> unanswered_;
+    bool was_given_ = false;  // true from the first assignment of the group
 
     mutable mutex lock_;
     std::vector<kafka::position> assigned_;  // under lock_

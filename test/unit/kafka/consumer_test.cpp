@@ -1,12 +1,18 @@
 // kafka::consumer, on the brokers of rdkafka_mock.h.
 #include <coflux/kafka/consumer.hpp>
 
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -67,6 +73,54 @@ TEST(kafka_consumer, that_waits_gets_what_is_sent_later) {
     };
     on_worker(body);
     on_pool(body);
+}
+
+TEST(kafka_consumer, that_is_fenced_by_another_one_of_its_instance_is_over) {
+    mock_cluster cluster;
+    cluster.make_topic("numbers", 1);
+    for (const bool has_answered : {true, false}) {
+        on_worker([&](environment&) -> call<void> {
+            auto&& here = co_await coflux::context();
+            auto options = cluster.member_of(has_answered ? "some" : "others");
+            options.instance = "one";
+            awaited_line fenced(options.client, "Fatal error");
+            kafka::consumer in(options);
+            co_await in.subscribe(here, {"numbers"});
+            std::vector<kafka::message> got;
+            const kafka::polled change = co_await next_change(here, in, got);
+            EXPECT_EQ(change.what, kind::assigned);
+            if (has_answered) co_await in.acknowledge(here, change);
+            constexpr std::int16_t heartbeat = 12;
+            rd_kafka_mock_push_request_errors(cluster.get(), heartbeat, 1, RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID);
+            co_await fenced.logged();
+            for (int each = 0; each != 3; ++each) {
+                try {
+                    for (;;) (void)co_await in.poll(here, got);
+                } catch (const kafka::error& e) {
+                    EXPECT_TRUE(e.is_fatal() && e.code() == kafka::errc::fenced) << e.what();
+                }
+            }
+            co_await in.close(here);
+        });
+    }
+}
+
+TEST(kafka_consumer, closes_while_it_is_given_partitions) {
+    mock_cluster cluster;
+    cluster.make_topic("numbers", 1);
+    for (const bool waits_in_the_queue : {true, false}) {
+        on_worker([&](environment&) -> call<void> {
+            auto&& here = co_await coflux::context();
+            auto options = cluster.member_of(waits_in_the_queue ? "some" : "others");
+            options.client.settings.emplace_back("debug", "cgrp");
+            awaited_line given(options.client, waits_in_the_queue ? "delegating incremental assign" : "-> wait-sync");
+            if (!waits_in_the_queue) cluster.answers_after(200ms);  // it closes before they come
+            kafka::consumer in(options);
+            co_await in.subscribe(here, {"numbers"});
+            co_await given.logged();
+            co_await in.close(here);
+        });
+    }
 }
 
 TEST(kafka_consumer, that_is_stopped_in_poll_loses_nothing) {
@@ -262,6 +316,88 @@ TEST(kafka_consumer, says_why_no_broker_answers) {
     });
 }
 
+TEST(kafka_consumer, tells_an_error_behind_the_messages_and_goes_on) {
+    mock_cluster cluster;
+    cluster.make_topic("numbers", 1);
+    on_worker([&](environment&) -> call<void> {
+        auto&& here = co_await coflux::context();
+        kafka::producer out(cluster.producer());
+        kafka::consumer in(cluster.member_of("readers"));
+        co_await in.assign(here, {{"numbers", 0, kafka::place::beginning}});
+        std::vector<kafka::message> got;
+        co_await sends_numbers(here, out, "numbers", 10);
+        co_await polls_until(here, in, got, 10);
+        cluster.refuses_a_fetch();
+        try {
+            for (;;) (void)co_await in.poll(here, got);
+        } catch (const kafka::error& e) {
+            EXPECT_EQ(e.code(), kafka::errc::not_allowed);
+            EXPECT_FALSE(e.is_fatal());
+            expect_in(e.what(), "coflux: Kafka: poll: TOPIC_AUTHORIZATION_FAILED");
+        }
+        EXPECT_EQ(got.size(), 10U);
+        co_await sends_numbers(here, out, "numbers", 5, 0, 10);
+        co_await polls_until(here, in, got, 15);
+        for (std::size_t i = 0; i != got.size(); ++i) EXPECT_EQ(got[i].value(), std::to_string(i));
+        co_await in.close(here);
+        co_await out.close(here);
+    });
+}
+
+/// A server that speaks no TLS.
+class plain_server {
+public:
+    plain_server() {
+        sockaddr_in at{};
+        at.sin_family = AF_INET;
+        at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        socklen_t size = sizeof at;
+        auto* const address = reinterpret_cast<sockaddr*>(&at);
+        EXPECT_EQ(bind(fd_, address, size), 0);
+        EXPECT_EQ(listen(fd_, 8), 0);
+        EXPECT_EQ(getsockname(fd_, address, &size), 0);
+        port_ = ntohs(at.sin_port);
+        answers_ = std::thread([fd = fd_] {
+            for (int c = accept(fd, nullptr, nullptr); c >= 0; c = accept(fd, nullptr, nullptr)) {
+                (void)send(c, "no TLS here", 11, MSG_NOSIGNAL);
+                // A close with bytes unread resets the connection, and the client may not see the answer.
+                std::array<char, 512> unread{};
+                while (recv(c, unread.data(), unread.size(), 0) > 0) continue;
+                (void)close(c);
+            }
+        });
+    }
+    plain_server(const plain_server&) = delete;
+    plain_server& operator=(const plain_server&) = delete;
+    ~plain_server() {
+        (void)shutdown(fd_, SHUT_RDWR);  // ends the accept()
+        answers_.join();
+        (void)close(fd_);
+    }
+    [[nodiscard]] std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
+
+private:
+    int fd_ = socket(AF_INET, SOCK_STREAM, 0);
+    int port_ = 0;
+    std::thread answers_;
+};
+
+TEST(kafka_consumer, tells_an_error_of_a_connection_that_does_not_pass) {
+    const plain_server server;
+    on_worker([&](environment&) -> call<void> {
+        auto&& here = co_await coflux::context();
+        kafka::consumer in(
+            {.client = {.brokers = server.address(), .settings = {{"security.protocol", "ssl"}}}, .group = "readers"});
+        std::vector<kafka::message> got;
+        try {
+            for (;;) (void)co_await in.poll(here, got);
+        } catch (const kafka::error& e) {
+            EXPECT_STREQ(e.name(), "_SSL");
+        }
+        co_await in.close(here);
+    });
+}
+
 TEST(kafka_consumer, says_why_a_commit_was_refused) {
     mock_cluster cluster;
     cluster.make_topic("numbers", 1);
@@ -289,7 +425,7 @@ TEST(kafka_consumer, says_why_a_commit_was_refused) {
 TEST(kafka_consumer, that_is_stopped_in_a_commit_can_go_on) {
     mock_cluster cluster;
     cluster.make_topic("numbers", 1);
-    for (int broker = 1; broker <= 3; ++broker) rd_kafka_mock_broker_set_rtt(cluster.get(), broker, 50);
+    cluster.answers_after(50ms);
     on_worker([&](environment&) -> call<void> {
         auto&& here = co_await coflux::context();
         kafka::consumer in(cluster.member_of("readers"));

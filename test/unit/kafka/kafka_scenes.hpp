@@ -3,9 +3,11 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <librdkafka/rdkafka.h>
@@ -46,6 +48,18 @@ public:
     [[nodiscard]] rd_kafka_mock_cluster_t* get() const noexcept { return cluster_; }
     void make_topic(const char* name, int partitions) { rd_kafka_mock_topic_create(cluster_, name, partitions, 1); }
 
+    void answers_after(std::chrono::milliseconds time) {
+        for (int broker = 1; broker <= 3; ++broker)
+            rd_kafka_mock_broker_set_rtt(cluster_, broker, static_cast<int>(time.count()));
+    }
+    /// The second fetch from here on. librdkafka takes an error for the end where it is the first answer there and says
+    /// where the partition ends, as these brokers do.
+    void refuses_a_fetch() {
+        constexpr std::int16_t fetch = 1;
+        rd_kafka_mock_push_request_errors(cluster_, fetch, 2, RD_KAFKA_RESP_ERR_NO_ERROR,
+                                          RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED);
+    }
+
     [[nodiscard]] kafka::client_options client() const { return {.brokers = brokers()}; }
     [[nodiscard]] kafka::consumer_options member_of(std::string group) const {
         kafka::client_options c = client();
@@ -78,6 +92,21 @@ void on_pool(F f) {
     auto env = coflux::make_environment(p);
     runs<pool>(env, &f).get();
 }
+
+/// A line of a client's log that is waited for; it outlives the client.
+class awaited_line {
+public:
+    awaited_line(kafka::client_options& of, std::string part) : part_(std::move(part)) {
+        of.on_log = [this](const kafka::log_line& line) {
+            if (line.text.find(part_) != std::string_view::npos) seen_.set();
+        };
+    }
+    [[nodiscard]] auto logged() { return seen_.wait(); }
+
+private:
+    const std::string part_;
+    coflux::auto_reset_event seen_;
+};
 
 inline void expect_in(const std::string& text, std::string_view part) {
     EXPECT_NE(text.find(part), std::string::npos) << text;

@@ -94,6 +94,31 @@ TEST(kafka_partition_source, refuses_a_second_run) {
     });
 }
 
+TEST(kafka_partition_source, gives_the_messages_in_front_of_an_error) {
+    mock_cluster cluster;
+    cluster.make_topic("numbers", 1);
+    on_worker([&](environment&) -> call<void> {
+        auto&& here = co_await coflux::context();
+        kafka::producer out(cluster.producer());
+        co_await sends_numbers(here, out, "numbers", 10);
+        kafka::partition_source in(cluster.member_of("readers"), {{"numbers", 0}});
+        stream::batch<kafka::message> got;
+        while (got.size() < 10) (void)co_await in.read(here, got, 100);
+        cluster.refuses_a_fetch();
+        try {
+            (void)co_await in.read(here, got, 0);  // 0 is 1
+            ADD_FAILURE() << "it was refused";
+        } catch (const kafka::error& e) {
+            EXPECT_EQ(e.code(), kafka::errc::not_allowed);
+        }
+        co_await sends_numbers(here, out, "numbers", 5, 0, 10);
+        while (got.size() < 15) (void)co_await in.read(here, got, 100);
+        for (std::size_t i = 0; i != got.size(); ++i) EXPECT_EQ(got[i].value.value(), std::to_string(i));
+        co_await in.close(here);
+        co_await out.close(here);
+    });
+}
+
 TEST(kafka_partition_source, refuses_what_it_has_not) {
     const mock_cluster cluster;
     EXPECT_THROW(kafka::partition_source(cluster.member_of("g"), {}), std::invalid_argument);
