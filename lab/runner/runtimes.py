@@ -94,6 +94,9 @@ RUNTIMES: dict[str, Runtime] = {runtime.name: runtime for runtime in (
             note="a thread and a part of the memory for each shard; it stands for malloc, so nothing can stand for it"),
     Runtime("timely", "cargo/timely/release/lab_timely", CARGO, allocator=BEST,
             note="dataflows of streams, not a runtime for tasks: nexmark only, on one worker"),
+    Runtime("bytewax", "bin/lab_bytewax", f"{NOT_BUILT}bytewax", only=("nexmark", "stream_scenarios"),
+            others=tuple(f"bytewax/{each}.py" for each in ("adapter", "events", "flows", "nexmark", "scenarios")),
+            note="dataflows in Python; workers are threads of one interpreter"),
     Runtime("kafka_streams", "bin/lab_kafka_streams", JAVA, others=("kafka_streams/adapter.jar",), only=("kafka_job",), allocator=OWN,
             note="jobs on Kafka alone; its heap is its own and collected"),
 )}

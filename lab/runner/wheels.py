@@ -1,8 +1,9 @@
-"""Headers and libraries of C++ out of wheels: `python -m runner.wheels WHEELS FOLDER`.
+"""What wheels hold: `python -m runner.wheels native|packages WHEELS FOLDER`.
 
 Distributions keep a version for years, and a peer is measured in the one that its users would take. WHEELS names them
-as pip's requirements, with hashes; FOLDER gets what is below `include` and `lib` in them. Where pip cannot have them
-FOLDER is not there afterwards, one line on stdout says why, and the caller takes what the distribution has.
+as pip's requirements, with hashes. FOLDER gets, of `native`, the headers and libraries of C++ that are below `include`
+and `lib` in them, and of `packages` all of them, for a path of Python's. Where pip cannot have them FOLDER is not there
+afterwards, one line on stdout says why, and the caller takes what the distribution has.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ from pathlib import Path
 
 # In FOLDER: what it was made of.
 MADE_OF = "made-of.txt"
-# Where a wheel keeps what is not Python's.
-PLACE = re.compile(r"^[^/]+(?:\.data/data)?/((?:include|lib)/.+)$")
+# Which entries of a wheel are wanted; the group is their place below the folder. What is not Python's is kept apart.
+PLACES = {"native": re.compile(r"^[^/]+(?:\.data/data)?/((?:include|lib)/.+)$"), "packages": re.compile(r"^(.+)$")}
 
 
-def provide(wheels: Path, folder: Path) -> str | None:
+def provide(kind: str, wheels: Path, folder: Path) -> str | None:
     """Makes the folder, or leaves it as it is where it was made of the same. Returns why there is none, or None."""
     wanted = wheels.read_text(encoding="utf-8")
     made_of = folder / MADE_OF
@@ -36,7 +37,7 @@ def provide(wheels: Path, folder: Path) -> str | None:
             return problem
         made.mkdir()
         for wheel in sorted(fetched.glob("*.whl")):
-            unpack(wheel, made)
+            unpack(PLACES[kind], wheel, made)
         (made / MADE_OF).write_text(wanted, encoding="utf-8")
         # At once, so that an interruption leaves none.
         made.rename(folder)
@@ -54,11 +55,11 @@ def _fetch(wheels: Path, folder: Path) -> str | None:
     return said[-1] if said else f"pip download: exit status {done.returncode}"
 
 
-def unpack(wheel: Path, folder: Path) -> None:
-    """What is below `include` and `lib` in a wheel, to the same places below the folder."""
+def unpack(wanted: re.Pattern[str], wheel: Path, folder: Path) -> None:
+    """What is wanted of a wheel, to its places below the folder."""
     with zipfile.ZipFile(wheel) as archive:
         for entry in archive.infolist():
-            place = PLACE.match(entry.filename)
+            place = wanted.match(entry.filename)
             if place is None or entry.is_dir() or ".." in Path(entry.filename).parts:
                 continue
             path = folder / place[1]
@@ -68,6 +69,6 @@ def unpack(wheel: Path, folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    why_not = provide(Path(sys.argv[1]), Path(sys.argv[2]))
+    why_not = provide(sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]))
     if why_not is not None:
         print(why_not)

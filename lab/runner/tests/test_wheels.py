@@ -41,32 +41,36 @@ class Wheels(unittest.TestCase):
                 for path in self.folder.rglob("*") if path.is_file() and path.name != wheels.MADE_OF}
 
     def test_headers_and_libraries_come_out_of_a_wheel_and_nothing_else(self) -> None:
-        self.assertIsNone(wheels.provide(self.list, self.folder))
+        self.assertIsNone(wheels.provide("native", self.list, self.folder))
         self.assertEqual(self.files(), {"include/thing.h": "1", "lib/libthing.so": "2", "include/deep/other.hpp": "3"})
         self.assertEqual([path.name for path in self.folder.parent.iterdir()], ["thing"])
 
+    def test_packages_of_python_come_whole(self) -> None:
+        self.assertIsNone(wheels.provide("packages", self.list, self.folder))
+        self.assertEqual(self.files(), self.holds)
+
     def test_what_is_there_is_not_fetched_again(self) -> None:
-        wheels.provide(self.list, self.folder)
-        self.assertIsNone(wheels.provide(self.list, self.folder))
+        wheels.provide("native", self.list, self.folder)
+        self.assertIsNone(wheels.provide("native", self.list, self.folder))
         self.assertEqual(self.calls, 1)
 
     def test_another_version_takes_the_place_of_the_first(self) -> None:
-        wheels.provide(self.list, self.folder)
+        wheels.provide("native", self.list, self.folder)
         self.list.write_text("thing==2\n", encoding="utf-8")
         self.holds = {"thing-2.data/data/include/new.h": "6"}
-        self.assertIsNone(wheels.provide(self.list, self.folder))
+        self.assertIsNone(wheels.provide("native", self.list, self.folder))
         self.assertEqual(self.files(), {"include/new.h": "6"})
 
     def test_without_a_registry_there_is_no_folder_and_a_reason(self) -> None:
-        wheels.provide(self.list, self.folder)
+        wheels.provide("native", self.list, self.folder)
         self.list.write_text("thing==2\n", encoding="utf-8")
         self.fails = "WARNING: Retrying\nERROR: No matching distribution found for thing==2\n"
-        self.assertEqual(wheels.provide(self.list, self.folder), "ERROR: No matching distribution found for thing==2")
+        self.assertEqual(wheels.provide("native", self.list, self.folder), "ERROR: No matching distribution found for thing==2")
         self.assertEqual(list(self.folder.parent.iterdir()), [])
 
     def test_nothing_is_written_outside_the_folder(self) -> None:
         self.holds = {"thing/include/../../../escaped.h": "7"}
-        wheels.provide(self.list, self.folder)
+        wheels.provide("native", self.list, self.folder)
         self.assertEqual(self.files(), {})
         self.assertFalse(list(self.root.rglob("escaped.h")))
 
@@ -74,8 +78,8 @@ class Wheels(unittest.TestCase):
 class Lists(unittest.TestCase):
     def test_every_wheel_of_the_lab_has_a_version_and_a_hash(self) -> None:
         lists = sorted(LAB.glob("runtimes/*/wheels.txt"))
-        self.assertEqual([each.parent.name for each in lists], ["asio", "tbb"])
+        self.assertEqual([each.parent.name for each in lists], ["asio", "bytewax", "tbb"])
         for each in lists:
             for line in each.read_text(encoding="utf-8").splitlines():
                 if not line.startswith("#"):
-                    self.assertRegex(line, r"^[a-z-]+==\S+ --hash=sha256:[0-9a-f]{64}$")
+                    self.assertRegex(line, r"^[a-z-]+==\S+( --hash=sha256:[0-9a-f]{64})+$")

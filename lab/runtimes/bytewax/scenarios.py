@@ -1,0 +1,121 @@
+"""stream_scenarios as dataflows."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+import bytewax.operators as op
+from bytewax.dataflow import Stream
+from flows import ALL, Row, Step, run, stateful
+
+CUSTOMERS = 1_000
+LEAST_AMOUNT = 100
+ROWS = 100
+HOUR = 3_600
+
+
+class Order(NamedTuple):
+    number: int
+    customer: int
+    # In seconds.
+    time: int
+    amount: int
+
+
+def orders(count: int) -> list[Order]:
+    return [Order(i, i % CUSTOMERS, i, 150 + i % 100) for i in range(count)]
+
+
+def by_customer(up: Stream[Order], partitions: int) -> Any:
+    """To each partition what a batch has for it, with the time that the batch ends at."""
+    keys = [str(partition) for partition in range(partitions)]
+
+    def parts(batch: list[Order]) -> list[tuple[str, tuple[int, list[Order]]]]:
+        of: list[list[Order]] = [[] for _ in keys]
+        for order in batch:
+            of[order.customer % partitions].append(order)
+        return [(key, (batch[-1].time, part)) for key, part in zip(keys, of, strict=True)]
+
+    return op.flat_map_batch("by_customer", up, parts)
+
+
+class LastAmounts(Step):
+    def __init__(self) -> None:
+        self._amounts: deque[int] = deque(maxlen=ROWS)
+        self._sum = 0
+
+    def take(self, value: list[Order]) -> Iterable[Row]:
+        for order in value:
+            if len(self._amounts) == ROWS:
+                self._sum -= self._amounts[0]
+            self._amounts.append(order.amount)
+            self._sum += order.amount
+            yield order.number, self._sum
+
+
+class Group(Step):
+    def __init__(self) -> None:
+        self._tallies: dict[int, tuple[int, int]] = {}
+
+    def take(self, value: tuple[int, list[Order]]) -> Iterable[Row]:
+        tallies = self._tallies
+        for order in value[1]:
+            count, total = tallies.get(order.customer, (0, 0))
+            tallies[order.customer] = count + 1, total + order.amount
+        return ()
+
+    def end(self) -> Iterable[Row]:
+        return [(customer, *tally) for customer, tally in self._tallies.items()]
+
+
+class Windows(Step):
+    def __init__(self, with_changes: bool) -> None:
+        self._with_changes = with_changes
+        # By their begin.
+        self._open: dict[int, dict[int, tuple[int, int]]] = {}
+
+    def take(self, value: tuple[int, list[Order]]) -> Iterable[Row]:
+        now, part = value
+        changes = []
+        for order in part:
+            begin = order.time - order.time % HOUR
+            tallies = self._open.setdefault(begin, {})
+            count, total = tallies.get(order.customer, (0, 0))
+            tallies[order.customer] = count + 1, total + order.amount
+            changes.append((order.customer, begin, count + 1, total + order.amount))
+        closed = self._close([begin for begin in self._open if begin + HOUR <= now])
+        return changes if self._with_changes else closed
+
+    def end(self) -> Iterable[Row]:
+        return [] if self._with_changes else self._close(list(self._open))
+
+    def _close(self, ended: list[int]) -> list[Row]:
+        return [(customer, begin, *tally) for begin in ended for customer, tally in self._open.pop(begin).items()]
+
+
+def filtered(up: Stream[Order]) -> Stream[Row]:
+    return op.flat_map_batch(
+        "filter", up, lambda batch: [(o.number, o.customer, o.amount) for o in batch if o.amount > LEAST_AMOUNT])
+
+
+def rows(up: Stream[Order]) -> Stream[Row]:
+    return stateful("rows", op.flat_map_batch("all", up, lambda batch: [(ALL, batch)]), LastAmounts)
+
+
+def scenario(name: str, partitions: int) -> Callable[[Stream[Order]], Stream[Row]]:
+    by_key = {"group": Group, "tumbling": lambda: Windows(with_changes=False), "changes": lambda: Windows(with_changes=True)}
+    if name in by_key:
+        return lambda up: stateful(name, by_customer(up, partitions), by_key[name])
+    return {"filter": filtered, "rows": rows}[name]
+
+
+SCENARIOS = ("filter", "rows", "group", "tumbling", "changes")
+
+
+def pass_of(params: dict[str, Any], workers: int) -> Callable[[], int]:
+    """Makes the orders; each call is a pass."""
+    items = orders(params["records"])
+    build = scenario(params["scenario"], params["partitions"])
+    return lambda: run(params["scenario"], items, params["batch"], build, workers)
