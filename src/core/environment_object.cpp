@@ -78,8 +78,9 @@ std::coroutine_handle<> environment_object::join_awaiter::await_suspend(std::cor
                   "%s joins the environment that it was made in: it would wait for itself",
                   detail::readable_name(p.control().location().function_name()).c_str());
     const bool stop_requested = p.begin_suspend() == detail::suspension::stop;  // not a stop point
+    static constexpr detail::stop_calls calls{&request_stop, &go_on};
     if (!detail::reaches(p, of)) [[unlikely]]
-        relay_.begin(p, stop_requested, this, &request_stops, &go_on);
+        relay_.begin(p, stop_requested, this, calls, 1);
     p.clear_current();
     of.joiner_ = this;
     // The last child sees joiner_.
@@ -105,7 +106,7 @@ void environment_object::join_awaiter::end() noexcept {
 }
 
 /// A stop of the waiting coroutine was requested: what it joins is stopped, too.
-void environment_object::join_awaiter::request_stops(void* self) noexcept {
+void environment_object::join_awaiter::request_stop(void* self, std::size_t) noexcept {
     static_cast<join_awaiter*>(self)->of_.request_stop_as(stop_asked);  // no request of the code that owns it
 }
 

@@ -56,6 +56,11 @@ public:
         (first_ == nullptr ? first_ : Links::next(*last_)) = &of;
         last_ = &of;
     }
+    void push_front(T& of) noexcept {
+        Links::next(of) = first_;
+        if (first_ == nullptr) last_ = &of;
+        first_ = &of;
+    }
     /// Moves all of `from`, which is not empty, behind these.
     void append(intrusive_chain& from) noexcept {
         (first_ == nullptr ? first_ : Links::next(*last_)) = from.first_;

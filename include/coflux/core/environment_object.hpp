@@ -115,7 +115,7 @@ protected:
 private:
     friend class detail::scope_children;
 
-    static void request_stops(void* self) noexcept;
+    static void request_stop(void* self, std::size_t) noexcept;
     static void go_on(void* self) noexcept;
     void end() noexcept;
 

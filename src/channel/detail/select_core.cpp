@@ -162,7 +162,7 @@ std::coroutine_handle<> select_core::await_suspend(std::coroutine_handle<>) {
         went = attempt_wait(*this, [this, &wakes]() noexcept { return enter(wakes); });
     } catch (...) {
         // Nothing waits for them: at once.
-        for (std::size_t i = 0; i != cases_.size(); ++i) (void)stop_loser(this, i);
+        for (std::size_t i = 0; i != cases_.size(); ++i) stop_loser(this, i);
         throw;
     }
     if (went == wait_attempt::waits) return alone ? suspended() : wait_for_children();  // alone it may be gone
@@ -258,7 +258,7 @@ std::coroutine_handle<> select_core::join_losers() noexcept {
 /// It is decided: requests a stop of the coroutines that have lost. True if the caller gives back the unit of the
 /// decision. Where they are many, that is done later, on the executor of the coroutine.
 bool select_core::stop_losers() noexcept {
-    static constexpr many_stops::operation_calls calls{&stop_loser, &give_back_decision};
+    static constexpr stop_calls calls{&stop_loser, &give_back_decision};
     return many_stops(this, calls, cases_.size()).request(coroutine());
 }
 
@@ -270,12 +270,11 @@ void select_core::stop_losers_and_go_on() noexcept {
     give_back_decision(this);
 }
 
-bool select_core::stop_loser(void* self, std::size_t i) noexcept {
+void select_core::stop_loser(void* self, std::size_t i) noexcept {
     const auto& of = *static_cast<select_core*>(self);
     const select_child* const c = of.cases_[i].child;
-    if (c == nullptr || of.decided() == first_case + c->position || !c->is_running()) return false;
+    if (c == nullptr || of.decided() == first_case + c->position || !c->is_running()) return;
     promise_base::of(*c->control).request_stop();
-    return true;
 }
 
 /// On a thread that does not run the coroutine.

@@ -3,8 +3,11 @@
 #include <utility>
 
 #include <coflux/core/detail/scope/failure.hpp>
+#include <coflux/core/detail/wait/stop_relay.hpp>
+#include <coflux/core/detail/wait/turn.hpp>
 
 #include "core/detail/scope/scope_failures.hpp"
+#include "core/detail/wait/stop_walk.hpp"
 
 namespace coflux::detail {
 
@@ -100,14 +103,27 @@ bool concurrency_window::collect() noexcept {
 
 void concurrency_window::stop_all() noexcept {
     if (std::exchange(stopping_, true)) return;
-    for (window_slot* s = slots_.top(); s != nullptr; s = s->next_slot) {
-        // The frame stays until it is collected, so it may end meanwhile.
-        if (s->child != nullptr && !s->child->done()) promise_base::of(*s->child).request_stop();
-    }
+    left_to_stop_ = slots_.top();
+    stop_some();
+}
+
+bool concurrency_window::stop_next(void* self) noexcept {
+    auto& of = *static_cast<concurrency_window*>(self);
+    const window_slot& s = *of.left_to_stop_;
+    of.left_to_stop_ = s.next_slot;
+    // The frame stays until it is collected, so it may end meanwhile.
+    if (s.child != nullptr) request_stop_of(*s.child);
+    return of.left_to_stop_ != nullptr;
+}
+
+/// A step of stop_all(); all of it, where no executor would run another coroutine meanwhile.
+void concurrency_window::stop_some() noexcept {
+    while (left_to_stop_ != nullptr && !request_in_step(this, &stop_next) && loop_.runs_on() == nullptr) {}
 }
 
 std::coroutine_handle<> concurrency_window::ends_awaiter::await_suspend(std::coroutine_handle<>) noexcept {
     promise_base& p = coroutine();
+    if (of_.left_to_stop_ != nullptr) return let_others_run(p);
     if (p.begin_suspend() == suspension::stop && !of_.stop_requested_) {
         of_.stop_requested_ = true;
         return transfer(p.handle());

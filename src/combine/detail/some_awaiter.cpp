@@ -58,7 +58,8 @@ std::coroutine_handle<> some_awaiter::await_suspend(std::coroutine_handle<>) noe
     // relaxed: no other thread knows this object yet
     if (pending_.load(memory_order_relaxed) == 0) return p.stop_here();
     if (has_foreign_handles(stop_requested)) [[unlikely]] {
-        relay_.begin(p, stop_requested, this, &request_stops, &go_on);
+        static constexpr stop_calls calls{&request_stop, &go_on};
+        relay_.begin(p, stop_requested, this, calls, count_);
     } else if (stop_requested) [[unlikely]] {
         return p.stop_here();
     }
@@ -112,9 +113,8 @@ bool some_awaiter::has_foreign_handles(bool stop_requested) const noexcept {
     return false;
 }
 
-void some_awaiter::request_stops(void* self) noexcept {
-    const auto& of = *static_cast<some_awaiter*>(self);
-    for (std::size_t i = 0; i < of.count_; ++i) request_stop_of(*of.nodes_[i].child);
+void some_awaiter::request_stop(void* self, std::size_t i) noexcept {
+    request_stop_of(*static_cast<some_awaiter*>(self)->nodes_[i].child);
 }
 
 void some_awaiter::go_on(void* self) noexcept {
@@ -166,11 +166,8 @@ bool some_awaiter::note_value(std::size_t i) noexcept {
 
 /// The party that has noted the end has a unit of pending_, and gives that back after this.
 void some_awaiter::stop_others() noexcept {
-    static constexpr many_stops::operation_calls calls{
-        [](void* self, std::size_t i) noexcept {
-            return request_stop_of(*static_cast<some_awaiter*>(self)->nodes_[i].child);
-        },
-        [](void* self) noexcept { (void)static_cast<some_awaiter*>(self)->give_back_unit(nullptr); }};
+    static constexpr stop_calls calls{
+        &request_stop, [](void* self) noexcept { (void)static_cast<some_awaiter*>(self)->give_back_unit(nullptr); }};
     pending_.fetch_add(1, memory_order_relaxed);  // pairs with nothing: the caller's is out
     if (many_stops(this, calls, count_).request(coroutine_)) pending_.fetch_sub(1, memory_order_relaxed);
 }

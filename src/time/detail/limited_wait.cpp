@@ -32,7 +32,8 @@ std::coroutine_handle<> limited_wait::wait() noexcept {
     const void* const here = identity_of(p.runs_on());
     if (!c.done()) p.check_not_self(c);
     if (!c.done() && !is_stopped_with(p, c, stop_requested)) [[unlikely]] {
-        relay_.begin(p, stop_requested, this, &request_stops, &go_on_after_stop);
+        static constexpr stop_calls calls{&request_stop, &go_on_after_stop};
+        relay_.begin(p, stop_requested, this, calls, 1);
     } else if (stop_requested) [[unlikely]] {
         return p.stop_here();
     }
@@ -57,7 +58,7 @@ std::coroutine_handle<> limited_wait::go_on(const void* here) noexcept {
     return promise_base::resume_from(p, here);
 }
 
-void limited_wait::request_stops(void* self) noexcept {
+void limited_wait::request_stop(void* self, std::size_t) noexcept {
     request_stop_of(*static_cast<limited_wait*>(self)->child_);
 }
 

@@ -140,6 +140,18 @@ struct stopped_all : of_relay<stopped_all, 3> {
     }
 };
 
+/// Its stop was requested before it waits: the rest of the steps goes on beside the wait.
+struct asked_before : of_relay<asked_before, 3> {
+    static task<void> root(environment& env, asked_before* s) {
+        const joined all{*s};
+        auto&& here = co_await coflux::context();
+        auto a = waits(env, &s->event, &s->first);
+        auto b = waits(env, &s->event, &s->second);
+        here.request_stop();
+        (void)co_await coflux::when_all(std::move(a), std::move(b));
+    }
+};
+
 /// All end by themselves, or are stopped.
 struct stopped_or_all_ended : of_relay<stopped_or_all_ended, 3> {
     static task<void> root(environment& env, stopped_or_all_ended* s) {
@@ -162,5 +174,6 @@ int main(int count, char** arguments) {
          sampled<stopped_as_outcome>("stopped_as_outcome", "the same, and the stop is an outcome"),
          sampled<stopped_in_turn>("stopped_in_turn", "a relay that is stopped by a relay"),
          sampled<stopped_all>("stopped_all", "when_all: one relay for two, of which one ends"),
+         sampled<asked_before>("asked_before", "when_all: requesting from the start"),
          sampled<stopped_or_all_ended>("stopped_or_all_ended", "when_all: stopped, or over")});
 }

@@ -36,6 +36,16 @@ TEST(intrusive_chain, gives_back_the_first_first) {
     EXPECT_EQ(c.front(), nullptr);
 }
 
+TEST(intrusive_chain, takes_one_before_the_first) {
+    three e;
+    intrusive_chain<element> c;
+    c.push_front(e[1]);
+    c.push_back(e[2]);
+    c.push_front(e[0]);
+    for (element& x : e) EXPECT_EQ(c.pop_front(), &x);
+    EXPECT_TRUE(c.empty());
+}
+
 TEST(intrusive_chain, appends_another_whole) {
     for (const bool empty : {false, true}) {
         three e;

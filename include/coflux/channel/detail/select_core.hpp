@@ -111,7 +111,7 @@ private:
     [[nodiscard]] bool try_await(select_child& c) noexcept;
     [[nodiscard]] bool stop_losers() noexcept;
     void stop_losers_and_go_on() noexcept;
-    static bool stop_loser(void* self, std::size_t i) noexcept;
+    static void stop_loser(void* self, std::size_t i) noexcept;
     static void give_back_decision(void* self) noexcept;
     [[nodiscard]] bool give_back_unit() noexcept;
     void joined() noexcept;

@@ -42,7 +42,7 @@ public:
         promise_base& p = *coroutine;
         const bool stop_requested = p.begin_suspend() == suspension::stop;
         if (give_all(stop_requested)) [[unlikely]] {
-            relay_.begin(p, stop_requested, this, &request_stops, &go_on);
+            relay_.begin(p, stop_requested, this, stops_of_all, count_);
         } else if (stop_requested) [[unlikely]] {
             return p.stop_here();
         }
@@ -154,13 +154,12 @@ private:
         }
         return others;
     }
-    static void request_stops(void* self) noexcept {
+    static void request_stop(void* self, std::size_t i) noexcept {
         auto& all = *static_cast<all_awaiter*>(self);
-        for (std::size_t i = 0; i < all.count_; ++i) {
-            if (all.has_frame(i)) request_stop_of(all.children()[i]);
-        }
+        if (all.has_frame(i)) request_stop_of(all.children()[i]);
     }
     static void go_on(void* self) noexcept { static_cast<all_awaiter*>(self)->relay_.wake(); }
+    static constexpr stop_calls stops_of_all{&request_stop, &go_on};
 
     /// Goes on with the next child that has not ended, or with the awaiting coroutine.
     std::coroutine_handle<> advance(const void* here) noexcept {

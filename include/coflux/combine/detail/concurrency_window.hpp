@@ -59,7 +59,7 @@ public:
     void reserve();
     /// Takes over a child. Pre: reserve(), and it is not full.
     void add(frame_control& c) noexcept;
-    /// Requests a stop of the running children; once.
+    /// Requests a stop of the running children; once. The awaits of next_ends() do what is left after one step.
     void stop_all() noexcept;
     /// `co_await next_ends()` waits until at least one child has ended, or a stop of the loop is requested, and frees
     /// the ended ones.
@@ -69,6 +69,8 @@ private:
     static std::coroutine_handle<> child_ended(waiter& self, frame_control& c, const void* here) noexcept;
     void note(frame_control& c, bool known_to_scope) noexcept;
     [[nodiscard]] bool collect() noexcept;
+    static bool stop_next(void* self) noexcept;
+    void stop_some() noexcept;
 
     static constexpr unsigned failed = 1;
     static constexpr unsigned stopped = 2;
@@ -83,6 +85,7 @@ private:
     bool stop_requested_ =
         false;  // a stop of the loop was requested; while it is parked, written by the claimer of the wait
     bool stopping_ = false;
+    window_slot* left_to_stop_ = nullptr;  // while it is `stopping_`: from here on
 
     // Bits are set by ends, relaxed: the loop looks at them to end early, and after the last end, which the lock
     // orders.
@@ -102,10 +105,11 @@ public:
 
     explicit ends_awaiter(concurrency_window& of) noexcept : wait_operation(of.loop_, kind), of_(of) {}
 
-    [[nodiscard]] bool await_ready() const noexcept { return of_.collect(); }
+    [[nodiscard]] bool await_ready() const noexcept { return of_.collect() && of_.left_to_stop_ == nullptr; }
     std::coroutine_handle<> await_suspend(std::coroutine_handle<>) noexcept;
     void await_resume() noexcept {
         resumed();
+        of_.stop_some();
         (void)of_.collect();
     }
 

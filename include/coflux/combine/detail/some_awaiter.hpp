@@ -88,7 +88,7 @@ private:
     void stop_others() noexcept;
     std::coroutine_handle<> give_back_unit(const void* here) noexcept;
     [[nodiscard]] bool has_foreign_handles(bool stop_requested) const noexcept;
-    static void request_stops(void* self) noexcept;
+    static void request_stop(void* self, std::size_t i) noexcept;
     static void go_on(void* self) noexcept;
     [[nodiscard]] bool stops_awaiting() const noexcept;
     /// Where none gave a value that counts: the first child whose time was up, or count_.

@@ -41,7 +41,7 @@ protected:
 
 private:
     static std::coroutine_handle<> child_ended(waiter& self, frame_control& child, const void* here) noexcept;
-    static void request_stops(void* self) noexcept;
+    static void request_stop(void* self, std::size_t) noexcept;
     static void go_on_after_stop(void* self) noexcept;
     std::coroutine_handle<> go_on(const void* here) noexcept;
     [[nodiscard]] bool limit_is_over() noexcept;

@@ -7,6 +7,7 @@
 #include <coflux/memory/frame_pool.hpp>
 
 #include "core/detail/scope/environment_tree.hpp"
+#include "core/detail/wait/stop_walk.hpp"
 
 namespace coflux::detail {
 
@@ -29,10 +30,8 @@ bool is_part_of(const promise_base& p, const environment* parent) noexcept {
     return false;
 }
 
-bool request_stop_of(frame_control& c) noexcept {
-    if (c.has_ended()) return false;
-    promise_base::of(c).request_stop();
-    return true;
+void request_stop_of(frame_control& c) noexcept {
+    if (!c.has_ended()) promise_base::of(c).request_stop();
 }
 
 constinit const wait_kind stop_relay::kind{&stop_relay::claim, &stop_relay::pass_on, nullptr};
@@ -75,26 +74,39 @@ bool stop_relay::claim(wait_operation& waiting) noexcept {
            self.state_.compare_exchange_strong(s, state::requesting, memory_order_acq_rel, memory_order_relaxed);
 }
 
+bool stop_relay::request_next(void* self) noexcept {
+    auto& of = *static_cast<stop_relay*>(self);
+    of.calls_->request(of.operation_, of.next_);
+    return ++of.next_ != of.count_;
+}
+
 void stop_relay::pass_on(wait_operation& claimed) noexcept {
     auto& self = static_cast<stop_relay&>(claimed);
     // The handles are the operation's until the coroutine runs again, which it does not before this is over.
-    self.request_stops_(self.operation_);
-    const step go_on = self.go_on_;
+    // [stop_relay.pass_on.steps]
+    if (!request_in_step(&self, &request_next)) return stop_again(self);
+    const stop_calls& calls = *self.calls_;
     void* const operation = self.operation_;
     auto s = state::requesting;
     // acq_rel pairs with over(). If it comes first the relay may be gone.
     // [stop_relay.pass_on.passed]
     if (self.state_.compare_exchange_strong(s, state::passed, memory_order_acq_rel, memory_order_acquire)) return;
-    go_on(operation);
+    calls.go_on(operation);
+}
+
+void stop_relay::request_early() noexcept {
+    coroutine().open_for_waits();  // a child of it may do the rest
+    // relaxed: no other thread knows this object.
+    // [stop_relay.early.requesting]
+    state_.store(state::requesting, memory_order_relaxed);
+    stop_in_steps(*this);
 }
 
 namespace {
 
 /// A plain await that passes a stop on: in the join word of what is awaited, and gone when that has ended.
 struct relayed_await final : waiter, stop_relay {
-    relayed_await(promise_base& p, frame_control& c) noexcept
-        : stop_relay(p, this, &request_stops, &go_on, how_it_stops),
-          child(&c) {
+    relayed_await(promise_base& p, frame_control& c) noexcept : stop_relay(p, this, calls, 1, how_it_stops), child(&c) {
         waiter::coroutine = &p;
         ended = &child_ended;
     }
@@ -109,7 +121,9 @@ struct relayed_await final : waiter, stop_relay {
         leave(w);
         return promise_base::wake(p, c.word.end(), here);
     }
-    static void request_stops(void* self) noexcept { request_stop_of(*static_cast<relayed_await*>(self)->child); }
+    static void request_stop(void* self, std::size_t) noexcept {
+        request_stop_of(*static_cast<relayed_await*>(self)->child);
+    }
     static void go_on(void* self) noexcept {
         auto* const w = static_cast<relayed_await*>(self);
         promise_base& p = *w->waiter::coroutine;
@@ -119,6 +133,7 @@ struct relayed_await final : waiter, stop_relay {
         if (queued) leave(w);
     }
     static void taken(wait_operation& woken) noexcept { leave(static_cast<relayed_await*>(&woken)); }
+    static constexpr stop_calls calls{&request_stop, &go_on};
     static constexpr wait_kind how_it_stops{&claim, &pass_on, nullptr, &taken};
 
     frame_control* child;
@@ -151,19 +166,22 @@ std::coroutine_handle<> await_aside(promise_base& p, frame_control& child) {
     return p.await_child(child);
 }
 
-void relay_if_needed::begin(promise_base& p, bool stop_requested, void* operation, stop_relay::step request_stops,
-                            stop_relay::step go_on) noexcept {
-    if (stop_requested) return request_stops(operation);
+void relay_if_needed::begin(promise_base& p, bool stop_requested, void* operation, const stop_calls& calls,
+                            std::size_t count) noexcept {
+    const bool many = count > longest_stop_step;
     try {
-        void* const block = allocate_pooled(sizeof(stop_relay), alignof(stop_relay));
-        relay_ = ::new (block) stop_relay(p, operation, request_stops, go_on);
-        if (relay_->listen()) return;
-        free();
+        if (many || !stop_requested) {
+            void* const block = allocate_pooled(sizeof(stop_relay), alignof(stop_relay));
+            relay_ = ::new (block) stop_relay(p, operation, calls, count);
+            if (!stop_requested && relay_->listen()) return;
+            if (many) return relay_->request_early();
+            free();
+        }
     } catch (const std::bad_alloc&) {
         if (has_relay()) free();
-        relay_ = no_memory();
+        if (!stop_requested) relay_ = no_memory();
     }
-    request_stops(operation);
+    for (std::size_t i = 0; i != count; ++i) calls.request(operation, i);
 }
 
 void relay_if_needed::free() noexcept {

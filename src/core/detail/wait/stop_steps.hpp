@@ -8,6 +8,7 @@
 
 #include <coflux/core/detail/promise/promise_base.hpp>
 #include <coflux/core/detail/wait/request.hpp>
+#include <coflux/core/detail/wait/stop_relay.hpp>
 #include <coflux/core/fork.hpp>
 
 #include "core/detail/wait/stop_walk.hpp"
@@ -60,12 +61,8 @@ template <typename Steps>
 /// requested.
 class many_stops {
 public:
-    struct operation_calls {
-        bool (*request_stop)(void* operation, std::size_t i) noexcept;  // of handle `i`; false: it has ended
-        void (*go_on)(void* operation) noexcept;                        // after the last; it may end the operation
-    };
-
-    many_stops(void* operation, const operation_calls& calls, std::size_t count) noexcept
+    /// Pre: there is one at least.
+    many_stops(void* operation, const stop_calls& calls, std::size_t count) noexcept
         : operation_(operation),
           calls_(&calls),
           count_(count) {}
@@ -73,28 +70,31 @@ public:
     /// Requests all of them. False if a child of `of`, which is suspended, does the rest and then calls go_on().
     /// Pre: the scope of `of` is open, where the handles are more than a step.
     [[nodiscard]] bool request(promise_base& of) noexcept {
-        request_some();
-        if (next_ == count_) return true;
+        if (request_some()) return true;
         if (leave_to_child_of(of, *this)) return false;
-        while (next_ != count_) request_some();
+        while (!is_done()) calls_->request(operation_, next_++);
         return true;
     }
 
     void step() noexcept {
-        request_some();
-        if (next_ == count_) calls_->go_on(operation_);
+        if (request_some()) calls_->go_on(operation_);
     }
     [[nodiscard]] bool is_done() const noexcept { return next_ == count_; }
 
 private:
-    void request_some() noexcept {
-        for (int left = longest_stop_step; left > 0 && next_ != count_;) {
-            if (calls_->request_stop(operation_, next_++)) --left;
-        }
+    bool request_some() noexcept {
+        return request_in_step(
+            this,
+            [](void* self) noexcept {
+                auto& of = *static_cast<many_stops*>(self);
+                of.calls_->request(of.operation_, of.next_++);
+                return !of.is_done();
+            },
+            longest_stop_step);
     }
 
     void* operation_;
-    const operation_calls* calls_;
+    const stop_calls* calls_;
     std::size_t count_;
     std::size_t next_ = 0;
 };

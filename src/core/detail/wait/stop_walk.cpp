@@ -16,12 +16,12 @@ namespace coflux::detail {
 /// One request on its way to what is in and below one record: it marks the coroutines, and claims and stops what waits.
 /// It goes in steps. Between two of them it holds no lock, but keeps the coroutine that it is at from its end.
 struct stop_walk {
-    environment* at;                // the environment that has the record
-    const environment* through;     // what is not made in it, or below it, is passed by; nullptr: nothing is
-    const wait_record* top;         // the record of `at`
-    wait_record* stands = nullptr;  // between two steps: there; nullptr: it has been everywhere
-    bool has_passed = false;        // all below `stands` is done, or is passed by
-    int left = longest_stop_step;   // looks, in this step
+    environment* at = nullptr;  // the environment that has the record; nullptr: it only stops what is claimed
+    const environment* through = nullptr;  // what is not made in it, or below it, is passed by; nullptr: nothing is
+    const wait_record* top = nullptr;      // the record of `at`
+    wait_record* stands = nullptr;         // between two steps: there; nullptr: it has been everywhere
+    bool has_passed = false;               // all below `stands` is done, or is passed by
+    int left = longest_stop_step;          // looks, in this step
     intrusive_chain<wait_operation> claimed{};
 
     /// True if `e` is the call that is stopped, or was made in it through other calls.
@@ -162,6 +162,19 @@ struct stop_walk {
         this_thread.stopping = nullptr;  // before the coroutines that wait for the pause to end
     }
     [[nodiscard]] bool is_done() const noexcept { return stands == nullptr && claimed.empty(); }
+    /// All that is left, by a child or at once.
+    void go_on() noexcept {
+        while (!is_done() && !hand_over()) step();
+    }
+    /// The requests of an operation in this step: the waits that they claim are stopped later. Each request counts as a
+    /// look, beside those that it takes.
+    bool request_some(void* of, bool (*request_next)(void* of) noexcept, int at_least) noexcept {
+        bool any_left = true;
+        // [stop.step.requests]
+        for (int requests = 0; any_left && (left > 0 || requests < at_least); ++requests, --left)
+            any_left = request_next(of);
+        return !any_left;
+    }
 
     /// Leaves what is left to do to a child of the coroutine that it is at, or of one that has the record of a wait that
     /// it has claimed: a call that waits may have no open scope. False if that is an environment object, which does not
@@ -204,7 +217,30 @@ void stop_below(environment& e) noexcept {
     if (top == nullptr) return count_stop_request();
     stop_walk walk{.at = at, .through = at == &e ? nullptr : &e, .top = top};
     walk.begin(*top);
-    while (!walk.is_done() && !walk.hand_over()) walk.step();
+    walk.go_on();
+}
+
+bool request_in_step(void* of, bool (*request_next)(void* of) noexcept, int at_least) noexcept {
+    if (stop_walk* const outer = this_thread.stopping; outer != nullptr)
+        return outer->request_some(of, request_next, at_least);
+    stop_walk walk;
+    this_thread.stopping = &walk;
+    const bool all_requested = walk.request_some(of, request_next, at_least);
+    this_thread.stopping = nullptr;
+    walk.stop_claimed();
+    walk.go_on();
+    return all_requested;
+}
+
+void stop_in_steps(wait_operation& claimed) noexcept {
+    stop_walk walk;
+    walk.claimed.push_back(claimed);
+    walk.stop_claimed();
+    walk.go_on();
+}
+
+void stop_again(wait_operation& claimed) noexcept {
+    this_thread.stopping->claimed.push_front(claimed);
 }
 
 }  // namespace coflux::detail

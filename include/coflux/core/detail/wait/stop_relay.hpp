@@ -5,6 +5,7 @@
 #pragma once
 
 #include <coroutine>
+#include <cstddef>
 #include <cstdint>
 
 #include <coflux/base/atomic.hpp>
@@ -38,8 +39,8 @@ namespace coflux::detail {
     return parent == &p || (!stop_requested && is_part_of(p, parent));
 }
 
-/// Requests a stop of a coroutine whose frame the caller keeps. False if it has ended.
-bool request_stop_of(frame_control& c) noexcept;
+/// Requests a stop of a coroutine whose frame the caller keeps, if it has not ended.
+void request_stop_of(frame_control& c) noexcept;
 
 /// Suspends for the end of one that is not stopped with `p`, and stops it with `p`: what await_suspend must return.
 /// Errors: std::bad_alloc; then nothing has happened.
@@ -50,35 +51,43 @@ COFLUX_COLD std::coroutine_handle<> await_relayed(promise_base& p, frame_control
 /// Errors: as await_relayed().
 COFLUX_COLD std::coroutine_handle<> await_aside(promise_base& p, frame_control& child);
 
+/// How an operation that has several handles requests their stops.
+struct stop_calls {
+    void (*request)(void* operation, std::size_t i) noexcept;  // a stop of handle `i`, if that has not ended
+    void (*go_on)(void* operation) noexcept;  // all are requested, and the operation is left to the caller
+};
+
 /// A wait in which an operation learns of a stop, while it goes on waiting for its handles.
 ///
 ///     idle --listen--> listening --stopper--> requesting --requested all--> passed
 ///       |                  '--over--> done       '--over--> ended: the stopper goes on with the operation
-///       '--stopper--> early: listen() says so
+///       '--stopper--> early: listen() says so, and the operation requests them, in steps by request_early()
 class stop_relay : public wait_operation {
 public:
-    using step = void (*)(void* operation) noexcept;
-
-    /// `request_stops` is called on the stopper's thread. `go_on` is called after it, there, if over() was false.
-    stop_relay(promise_base& p, void* operation, step request_stops, step go_on) noexcept
-        : stop_relay(p, operation, request_stops, go_on, kind) {}
+    /// `calls.request` is called for each of `count` handles, of which there is one at least, on threads of stoppers, in
+    /// steps; `calls.go_on` on the last of these, if over() was false.
+    stop_relay(promise_base& p, void* operation, const stop_calls& calls, std::size_t count) noexcept
+        : stop_relay(p, operation, calls, count, kind) {}
     ~stop_relay() = default;
 
     /// From now on a stop is passed on. False if one was requested before: then it is the caller's to pass on, and
     /// there is no over().
     /// Errors: std::bad_alloc, as begin().
     [[nodiscard]] bool listen();
+    /// A stop was requested before, and it does not listen: passes it on, beside the wait.
+    void request_early() noexcept;
     /// All that the operation waits for has ended, and nothing is passed on any more: true if the caller goes on with
     /// the operation.
     /// Threads: any, once, while the coroutine is suspended.
     [[nodiscard]] bool over() noexcept;
 
 protected:
-    stop_relay(promise_base& p, void* operation, step request_stops, step go_on, const wait_kind& k) noexcept
+    stop_relay(promise_base& p, void* operation, const stop_calls& calls, std::size_t count,
+               const wait_kind& k) noexcept
         : wait_operation(p, k),
           operation_(operation),
-          request_stops_(request_stops),
-          go_on_(go_on) {}
+          calls_(&calls),
+          count_(count) {}
 
     static bool claim(wait_operation& waiting) noexcept;
     static void pass_on(wait_operation& claimed) noexcept;
@@ -88,9 +97,12 @@ private:
 
     static const wait_kind kind;
 
+    static bool request_next(void* self) noexcept;
+
     void* operation_;
-    step request_stops_;
-    step go_on_;
+    const stop_calls* calls_;
+    std::size_t count_;
+    std::size_t next_ = 0;  // the first whose stop is not requested
     atomic<state> state_{state::idle};
 };
 
@@ -105,13 +117,14 @@ public:
             free();
     }
 
-    /// Before the operation waits for handles of which one at least is not stopped with `p`. `stop_requested`: of `p`,
-    /// already. Where there is no memory for the relay, the handles are stopped at once, and has_failed().
-    COFLUX_COLD void begin(promise_base& p, bool stop_requested, void* operation, stop_relay::step request_stops,
-                           stop_relay::step go_on) noexcept;
+    /// Before the operation waits for `count` handles, of which one at least is not stopped with `p`. `stop_requested`:
+    /// of `p`, already. Where there is no memory for the relay, the handles are stopped at once, and has_failed() unless
+    /// a stop was requested.
+    COFLUX_COLD void begin(promise_base& p, bool stop_requested, void* operation, const stop_calls& calls,
+                           std::size_t count) noexcept;
     /// As stop_relay::over().
     [[nodiscard]] bool over() noexcept { return !has_relay() || relay_->over(); }
-    /// In `go_on`: queues the coroutine on its own executor.
+    /// In `calls.go_on`: queues the coroutine on its own executor.
     void wake() noexcept { relay_->wake(); }
     [[nodiscard]] bool has_failed() const noexcept { return relay_ == no_memory(); }
     void throw_if_failed() const {
