@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <coflux/base/assert.hpp>
+#include <coflux/combine/when_any.hpp>
 #include <coflux/core/context.hpp>
 #include <coflux/core/detail/wait/turn.hpp>
 #include <coflux/executor/blocking_pool.hpp>
@@ -80,7 +81,7 @@ bool is_member(rd_kafka_t* consumer) {
 
 /// Until all that was sent is reported.
 /// Pre: the caller owns `taking`.
-call<void> until_flushed(environment&, kafka_producer& s) {
+call<void> until_reported(environment&, kafka_producer& s) {
     for (;;) {
         const bool took_all = s.take_reports();
         if (s.is_flushed()) co_return;
@@ -92,6 +93,23 @@ call<void> until_flushed(environment&, kafka_producer& s) {
     }
 }
 
+/// Lets nothing linger, until nothing is on its way.
+call<void> sends_at_once(environment&, const kafka_share& client) {
+    const auto flush = [](const kafka_share& c) { return rd_kafka_flush(c->handle(), slice); };
+    while (co_await blocking(abandon_on_stop, flush, client) != RD_KAFKA_RESP_ERR_NO_ERROR) continue;
+}
+
+/// As until_reported(), and nothing lingers.
+call<void> until_flushed(environment&, kafka_producer& s) {
+    auto&& here = co_await context();
+    if (!s.lingers) {
+        co_await until_reported(here, s);
+        co_return;
+    }
+    (void)s.take_reports();
+    while (!s.is_flushed()) (void)co_await when_any(until_reported(here, s), sends_at_once(here, s.client));
+}
+
 }  // namespace
 
 // --- the state -------------------------------------------------------------------------------------------------------
@@ -99,6 +117,7 @@ call<void> until_flushed(environment&, kafka_producer& s) {
 kafka_producer::kafka_producer(const kafka::producer_options& options)
     : client(new kafka_client(RD_KAFKA_PRODUCER, settings_of(options), options.client)),
       transaction_timeout(options.transaction_timeout),
+      lingers(options.linger.count() != 0),
       most_bytes_(std::max<std::size_t>(1, options.most_bytes / 1024) * 1024),
       is_transactional_(!options.transactional_id.empty()) {}
 

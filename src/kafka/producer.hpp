@@ -43,6 +43,7 @@ public:
 
     const kafka_share client;
     const std::chrono::milliseconds transaction_timeout;
+    const bool lingers;
     atomic<bool> is_in_transaction{false};  // from begin_transaction() to what ends it
     coflux::mutex taking;                   // its owner takes reports, and alone waits for the client's event
 

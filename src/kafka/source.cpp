@@ -85,6 +85,11 @@ std::string source::partition_name(std::uint32_t p) const {
     return state_->name_of(p);
 }
 
+call<void> source::rewind(environment&, const stream::positions&) {
+    detail::require_new(*state_);
+    co_return;
+}
+
 call<void> source::seek(environment&, const stream::positions& to) {
     detail::require_new(*state_);
     for (const stream::position& each : to) {

@@ -92,7 +92,8 @@ public:
     /// Errors: as send().
     /// Costs: some 0.5 µs.
     bool try_send(const outgoing& m);
-    /// Waits until all that was sent is delivered, or cannot be; also what is sent meanwhile.
+    /// Waits until all that was sent is delivered, or cannot be; also what is sent meanwhile. Nothing lingers for that
+    /// time.
     /// Errors: the first reason of those that were not delivered since the last flush(), and how many there are;
     /// is_fatal() where what ended the producer is the reason, as errc::fenced.
     /// Stops: loses nothing.

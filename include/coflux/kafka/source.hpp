@@ -38,7 +38,8 @@ struct source_options {
 /// partition_source.
 ///
 /// Shapes: partitions are named `orders/2`; `next` is the offset behind a message, `time` the message's own. Movable
-/// before the first read. A source serves one run: another one would begin behind what this one has read.
+/// before the first read. A source serves one run, and refuses another one, which would begin behind what this one has
+/// read.
 /// Errors: kafka::error: at the first read where no broker answers within request_timeout; of a topic that does not
 /// exist; of a commit that is refused for so long. std::invalid_argument for no topic, and for a seek to what is no
 /// partition of its topics.
@@ -57,6 +58,9 @@ public:
 
     [[nodiscard]] call<bool> read(environment& here, stream::batch<message>& into, std::size_t most);
     [[nodiscard]] std::string partition_name(std::uint32_t p) const;
+    /// A run begins where the group has committed.
+    /// Errors: std::invalid_argument where another run has read.
+    [[nodiscard]] call<void> rewind(environment& here, const stream::positions& to);
     /// A partition begins there when it is first assigned.
     [[nodiscard]] call<void> seek(environment& here, const stream::positions& to);
     [[nodiscard]] call<void> commit(environment& here, const stream::positions& done);
@@ -71,7 +75,7 @@ private:
     friend class detail::kafka_transaction;
     std::unique_ptr<detail::kafka_input> state_;
 };
-static_assert(stream::rebalanced_source<source> && stream::seekable_source<source>);
+static_assert(stream::rebalanced_source<source> && stream::seekable_source<source> && stream::rewinding_source<source>);
 
 }  // namespace kafka
 }  // namespace coflux

@@ -108,11 +108,11 @@ concept ending_source = source<S> && requires(S& s) {
     { s.ended() } -> std::convertible_to<std::span<const std::uint32_t>>;
 };
 
-/// A source made of others, which do not all begin a run in the same way.
+/// A source that does not begin each run in the same way: it is made of others, or refuses a second run.
 ///
 /// Laws: a run that has no positions, or whose source cannot seek, calls `co_await s.rewind(here, positions)` in place
-/// of a seek. Each of the others then begins as it would by itself: one that commits where it has committed, else one
-/// that can seek at its positions or its front.
+/// of a seek. The source, or each of those that it is made of, then begins as it would by itself: one that commits
+/// where it has committed, else one that can seek at its positions or its front.
 template <typename S>
 concept rewinding_source = source<S> && requires(S& s, environment& here, const positions& to) {
     { s.rewind(here, to) } -> std::same_as<call<void>>;

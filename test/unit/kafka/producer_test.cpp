@@ -40,6 +40,20 @@ TEST(kafka_producer, counts_what_was_delivered) {
     on_pool(body);
 }
 
+TEST(kafka_producer, flushes_at_once_what_lingers) {
+    const mock_cluster cluster;
+    on_worker([&](environment&) -> call<void> {
+        auto&& here = co_await coflux::context();
+        auto options = cluster.producer();
+        options.linger = 15min;
+        options.delivery_timeout = 30min;
+        kafka::producer out(options);
+        co_await sends_numbers(here, out, "numbers", 10);
+        EXPECT_EQ(out.counters().delivered, 10U);
+        co_await out.close(here);
+    });
+}
+
 TEST(kafka_producer, waits_for_room) {
     const mock_cluster cluster;
     for (int broker = 1; broker <= 3; ++broker) rd_kafka_mock_broker_set_rtt(cluster.get(), broker, 20);

@@ -74,6 +74,19 @@ TEST(kafka_source, goes_on_where_the_job_has_committed) {
     });
 }
 
+TEST(kafka_source, refuses_a_second_run) {
+    mock_cluster cluster;
+    cluster.make_topic("numbers", 1);
+    on_worker([&](environment&) -> call<void> {
+        auto&& here = co_await coflux::context();
+        kafka::producer out(cluster.producer());
+        co_await sends_numbers(here, out, "numbers", 10);
+        kafka::source in(cluster.member_of("readers"), {"numbers"});
+        co_await refuses_a_second_run(here, in);
+        co_await in.close(here);
+    });
+}
+
 TEST(kafka_source, begins_where_it_is_sought_to) {
     mock_cluster cluster;
     cluster.make_topic("numbers", 1);
