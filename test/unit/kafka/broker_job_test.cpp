@@ -130,14 +130,8 @@ private:
     bool has_begun_ = false;
 };
 
-class kafka_broker_job : public testing::Test {
+class kafka_broker_job : public on_broker {
 protected:
-    void SetUp() override {
-        const char* const given = std::getenv("COFLUX_KAFKA_BROKER");
-        if (given == nullptr)
-            GTEST_SKIP() << "skipped, because COFLUX_KAFKA_BROKER names no broker: kafka.broker runs these";
-        client.brokers = given;
-    }
     call<void> makes_topics(environment&, const std::string& name) {
         auto&& here = co_await coflux::context();
         co_await kafka::create_topic(here, client, {.name = name, .partitions = partitions});
@@ -156,7 +150,6 @@ protected:
     void survives_moves(const std::string& name, bool is_exact);
 
     static constexpr std::int32_t partitions = 4;
-    kafka::client_options client;
 };
 
 /// The words of a copier, for a process of its own.

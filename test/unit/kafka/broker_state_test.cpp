@@ -55,21 +55,13 @@ std::string count_text(const counted& c) {
     return std::to_string(c.second);
 }
 
-class kafka_broker_state : public testing::Test {
+class kafka_broker_state : public on_broker {
 protected:
-    void SetUp() override {
-        const char* const given = std::getenv("COFLUX_KAFKA_BROKER");
-        if (given == nullptr)
-            GTEST_SKIP() << "skipped, because COFLUX_KAFKA_BROKER names no broker: kafka.broker runs these";
-        client.brokers = given;
-    }
     call<void> makes_state(environment&, const std::string& name) {
         auto&& here = co_await coflux::context();
         co_await kafka::create_topic(here, client,
                                      {.name = name, .partitions = 2, .settings = {{"cleanup.policy", "compact"}}});
     }
-
-    kafka::client_options client;
 };
 
 /// Reads counts, which come once each and in order: nothing is there twice, and nothing was forgotten.

@@ -1,7 +1,5 @@
 // Cases that the brokers of rdkafka_mock.h cannot play, on a real one: its address is in COFLUX_KAFKA_BROKER.
 // with_broker.py starts one, and kafka.broker runs these.
-#include <cstdlib>
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -27,22 +25,14 @@ using kind = kafka::polled::kind;
 using coflux::call;
 using coflux::environment;
 
-class kafka_broker : public testing::Test {
+class kafka_broker : public on_broker {
 protected:
-    void SetUp() override {
-        const char* const given = std::getenv("COFLUX_KAFKA_BROKER");
-        if (given == nullptr)
-            GTEST_SKIP() << "skipped, because COFLUX_KAFKA_BROKER names no broker: kafka.broker runs these";
-        client.brokers = given;
-    }
     [[nodiscard]] kafka::consumer_options member_of(std::string group) const {
         return {.client = client, .group = std::move(group), .session_timeout = 20s};
     }
     [[nodiscard]] kafka::producer_options producer(std::string id = {}) const {
         return {.client = client, .transactional_id = std::move(id), .linger = 1ms, .transaction_timeout = 20s};
     }
-
-    kafka::client_options client;
 };
 
 TEST_F(kafka_broker, makes_topics_once) {

@@ -90,8 +90,7 @@ TEST(kafka_consumer, that_is_fenced_by_another_one_of_its_instance_is_over) {
             const kafka::polled change = co_await next_change(here, in, got);
             EXPECT_EQ(change.what, kind::assigned);
             if (has_answered) co_await in.acknowledge(here, change);
-            constexpr std::int16_t heartbeat = 12;
-            rd_kafka_mock_push_request_errors(cluster.get(), heartbeat, 1, RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID);
+            cluster.answers(request::heartbeat, RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID);
             co_await fenced.logged();
             for (int each = 0; each != 3; ++each) {
                 try {
@@ -149,11 +148,9 @@ TEST(kafka_consumer, that_is_stopped_in_poll_loses_nothing) {
 }
 
 TEST(kafka_consumer, goes_on_where_its_group_has_committed) {
-    const mock_cluster cluster;
+    const cluster_of_numbers cluster;
     const auto body = [&](environment&) -> call<void> {
         auto&& here = co_await coflux::context();
-        kafka::producer out(cluster.producer());
-        co_await sends_numbers(here, out, "numbers", 10);
         const std::vector<kafka::position> all{{"numbers", 0}};
         {
             kafka::consumer in(cluster.member_of("readers"));
@@ -180,11 +177,9 @@ TEST(kafka_consumer, goes_on_where_its_group_has_committed) {
 }
 
 TEST(kafka_consumer, begins_an_assigned_partition_where_the_acknowledgement_says) {
-    const mock_cluster cluster;
+    const cluster_of_numbers cluster;
     const auto body = [&](environment&) -> call<void> {
         auto&& here = co_await coflux::context();
-        kafka::producer out(cluster.producer());
-        co_await sends_numbers(here, out, "numbers", 10);
         kafka::consumer in(cluster.member_of("readers"));
         co_await in.subscribe(here, {"numbers"});
         std::vector<kafka::message> got;
@@ -213,8 +208,7 @@ TEST(kafka_consumer, tells_that_its_partitions_went_to_others) {
         co_await in.subscribe(here, {"numbers"});
         std::vector<kafka::message> got;
         co_await polls_until(here, in, got, 1);
-        constexpr std::int16_t heartbeat = 12;
-        rd_kafka_mock_push_request_errors(cluster.get(), heartbeat, 1, RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID);
+        cluster.forgets_a_member();
         const kafka::polled change = co_await next_change(here, in, got);
         EXPECT_EQ(change.what, kind::lost);
         co_await in.acknowledge(here, change);
@@ -248,11 +242,9 @@ TEST(kafka_consumer, gives_nothing_of_what_is_paused) {
 }
 
 TEST(kafka_consumer, reads_again_from_where_it_seeks) {
-    const mock_cluster cluster;
+    const cluster_of_numbers cluster;
     on_worker([&](environment&) -> call<void> {
         auto&& here = co_await coflux::context();
-        kafka::producer out(cluster.producer());
-        co_await sends_numbers(here, out, "numbers", 10);
         kafka::consumer in(cluster.member_of("readers"));
         co_await in.assign(here, {{"numbers", 0, kafka::place::beginning}});
         std::vector<kafka::message> got;
@@ -270,11 +262,9 @@ TEST(kafka_consumer, reads_again_from_where_it_seeks) {
 }
 
 TEST(kafka_consumer, tells_the_end_of_a_partition_where_it_is_asked_to) {
-    const mock_cluster cluster;
+    const cluster_of_numbers cluster;
     on_worker([&](environment&) -> call<void> {
         auto&& here = co_await coflux::context();
-        kafka::producer out(cluster.producer());
-        co_await sends_numbers(here, out, "numbers", 10);
         auto options = cluster.member_of("readers");
         options.reports_end = true;
         kafka::consumer in(options);
@@ -405,8 +395,7 @@ TEST(kafka_consumer, says_why_a_commit_was_refused) {
         auto&& here = co_await coflux::context();
         kafka::consumer in(cluster.member_of("readers"));
         co_await in.assign(here, {{"numbers", 0, kafka::place::beginning}});
-        constexpr std::int16_t offset_commit = 8;
-        rd_kafka_mock_push_request_errors(cluster.get(), offset_commit, 1, RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID);
+        cluster.answers(request::offset_commit, RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID);
         const std::vector<kafka::position> done{{"numbers", 0, 1}};
         try {
             co_await in.commit(here, done);
@@ -439,12 +428,10 @@ TEST(kafka_consumer, that_is_stopped_in_a_commit_can_go_on) {
 }
 
 TEST(kafka_consumer, may_die_before_its_messages) {
-    const mock_cluster cluster;
+    const cluster_of_numbers cluster;
     std::vector<kafka::message> got;
     on_worker([&](environment&) -> call<void> {
         auto&& here = co_await coflux::context();
-        kafka::producer out(cluster.producer());
-        co_await sends_numbers(here, out, "numbers", 10);
         kafka::consumer closed(cluster.member_of("readers"));
         co_await closed.assign(here, {{"numbers", 0, kafka::place::beginning}});
         co_await polls_until(here, closed, got, 10);

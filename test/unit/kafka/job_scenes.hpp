@@ -81,23 +81,21 @@ inline coflux::call<stream::partition_change> reads_change(coflux::environment&,
     }
 }
 
-/// Runs a job twice, whose sink refuses all. A second run would begin behind what was not committed.
-template <typename Source>
-coflux::call<void> refuses_a_second_run(coflux::environment&, Source& in) {
+/// Runs a job twice that fails at the first record. A second run would begin behind what was not committed.
+template <typename Source, typename Sink, typename Job>
+coflux::call<void> refuses_a_second_run(coflux::environment&, Source& in, Sink& out, const Job& how) {
     auto&& here = co_await coflux::context();
     std::vector<std::string> errors;
     for (int run = 0; run != 2; ++run) {
         try {
-            (void)co_await stream::run(here,
-                                       stream::from(in) | kafka::decode(number_of) |
-                                           stream::to(stream::for_each([](int) { throw std::runtime_error("no"); })),
-                                       stream::job{.workers = 1, .commit_every = 1h});
+            const auto fails = [](std::string_view) -> int { throw std::runtime_error("no"); };
+            (void)co_await stream::run(here, stream::from(in) | kafka::decode(fails) | stream::to(out), how);
         } catch (const std::exception& e) {
             errors.emplace_back(e.what());
         }
     }
     EXPECT_EQ(errors.size(), 2U);
-    expect_in(errors.at(0), "no");
+    expect_in(errors.at(0), "numbers");
     expect_in(errors.at(1), "a source serves one run");
 }
 

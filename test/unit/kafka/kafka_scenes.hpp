@@ -2,8 +2,10 @@
 #pragma once
 
 #include <chrono>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -25,6 +27,16 @@ using namespace std::chrono_literals;
 namespace kafka = coflux::kafka;
 using pool = coflux::thread_pool_executor;
 using worker = coflux::worker_executor;
+
+/// A request of a client, by its number in the protocol.
+enum class request : std::int16_t {
+    produce = 0,
+    fetch = 1,
+    offset_commit = 8,
+    heartbeat = 12,
+    init_producer_id = 22,
+    end_transaction = 26
+};
 
 /// Three brokers that this process plays.
 class mock_cluster {
@@ -48,16 +60,21 @@ public:
     [[nodiscard]] rd_kafka_mock_cluster_t* get() const noexcept { return cluster_; }
     void make_topic(const char* name, int partitions) { rd_kafka_mock_topic_create(cluster_, name, partitions, 1); }
 
-    void answers_after(std::chrono::milliseconds time) {
+    void answers_after(std::chrono::milliseconds time) const {
         for (int broker = 1; broker <= 3; ++broker)
             rd_kafka_mock_broker_set_rtt(cluster_, broker, static_cast<int>(time.count()));
     }
+    /// The next requests of this kind are answered so.
+    template <std::same_as<rd_kafka_resp_err_t>... Errors>
+    void answers(request of, Errors... errors) const {
+        rd_kafka_mock_push_request_errors(cluster_, static_cast<std::int16_t>(of), sizeof...(errors), errors...);
+    }
+    /// The member is put out of its group.
+    void forgets_a_member() const { answers(request::heartbeat, RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID); }
     /// The second fetch from here on. librdkafka takes an error for the end where it is the first answer there and says
     /// where the partition ends, as these brokers do.
-    void refuses_a_fetch() {
-        constexpr std::int16_t fetch = 1;
-        rd_kafka_mock_push_request_errors(cluster_, fetch, 2, RD_KAFKA_RESP_ERR_NO_ERROR,
-                                          RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED);
+    void refuses_a_fetch() const {
+        answers(request::fetch, RD_KAFKA_RESP_ERR_NO_ERROR, RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED);
     }
 
     [[nodiscard]] kafka::client_options client() const { return {.brokers = brokers()}; }
@@ -122,6 +139,33 @@ inline coflux::call<void> sends_numbers(coflux::environment&, kafka::producer& t
     }
     co_await to.flush(here);
 }
+
+/// Brokers with a topic, "numbers", of one partition, which has 0 to 9 as text.
+class cluster_of_numbers : public mock_cluster {
+public:
+    cluster_of_numbers() {
+        make_topic("numbers", 1);
+        on_worker([&](coflux::environment&) -> coflux::call<void> {
+            auto&& here = co_await coflux::context();
+            kafka::producer out(producer());
+            co_await sends_numbers(here, out, "numbers", 10);
+            co_await out.close(here);
+        });
+    }
+};
+
+/// Tests on a real broker.
+class on_broker : public testing::Test {
+protected:
+    void SetUp() override {
+        const char* const given = std::getenv("COFLUX_KAFKA_BROKER");
+        if (given == nullptr)
+            GTEST_SKIP() << "skipped, because COFLUX_KAFKA_BROKER names no broker: kafka.broker runs these";
+        client.brokers = given;
+    }
+
+    kafka::client_options client;
+};
 
 /// Polls until there are `count` messages; changes are acknowledged.
 inline coflux::call<void> polls_until(coflux::environment&, kafka::consumer& from, std::vector<kafka::message>& into,

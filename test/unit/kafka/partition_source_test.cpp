@@ -68,26 +68,20 @@ TEST(kafka_partition_source, goes_on_with_its_state_where_it_was_drained) {
 }
 
 TEST(kafka_partition_source, refuses_a_second_run) {
-    mock_cluster cluster;
-    cluster.make_topic("numbers", 1);
+    const cluster_of_numbers cluster;
     on_worker([&](environment&) -> call<void> {
         auto&& here = co_await coflux::context();
-        kafka::producer out(cluster.producer());
-        co_await sends_numbers(here, out, "numbers", 10);
         kafka::partition_source in(cluster.member_of("readers"), {{"numbers", 0}});
-        co_await refuses_a_second_run(here, in);
+        stream::memory_sink<int> out;
+        co_await refuses_a_second_run(here, in, out, stream::job{.workers = 1, .commit_every = 1h});
         co_await in.close(here);
-        co_await out.close(here);
     });
 }
 
 TEST(kafka_partition_source, gives_the_messages_in_front_of_an_error) {
-    mock_cluster cluster;
-    cluster.make_topic("numbers", 1);
+    const cluster_of_numbers cluster;
     on_worker([&](environment&) -> call<void> {
         auto&& here = co_await coflux::context();
-        kafka::producer out(cluster.producer());
-        co_await sends_numbers(here, out, "numbers", 10);
         kafka::partition_source in(cluster.member_of("readers"), {{"numbers", 0}});
         stream::batch<kafka::message> got;
         while (got.size() < 10) (void)co_await in.read(here, got, 100);
@@ -98,6 +92,7 @@ TEST(kafka_partition_source, gives_the_messages_in_front_of_an_error) {
         } catch (const kafka::error& e) {
             EXPECT_EQ(e.code(), kafka::errc::not_allowed);
         }
+        kafka::producer out(cluster.producer());
         co_await sends_numbers(here, out, "numbers", 5, 0, 10);
         while (got.size() < 15) (void)co_await in.read(here, got, 100);
         for (std::size_t i = 0; i != got.size(); ++i) EXPECT_EQ(got[i].value.value(), std::to_string(i));

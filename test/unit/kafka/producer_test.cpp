@@ -19,8 +19,6 @@ using namespace coflux_test;
 using coflux::call;
 using coflux::environment;
 
-constexpr std::int16_t produce_request = 0;
-
 TEST(kafka_producer, counts_what_was_delivered) {
     const mock_cluster cluster;
     const auto body = [&](environment&) -> call<void> {
@@ -56,7 +54,7 @@ TEST(kafka_producer, flushes_at_once_what_lingers) {
 
 TEST(kafka_producer, waits_for_room) {
     const mock_cluster cluster;
-    for (int broker = 1; broker <= 3; ++broker) rd_kafka_mock_broker_set_rtt(cluster.get(), broker, 20);
+    cluster.answers_after(20ms);
     const auto body = [&](environment&) -> call<void> {
         auto&& here = co_await coflux::context();
         auto options = cluster.producer();
@@ -85,7 +83,7 @@ TEST(kafka_producer, waits_for_room) {
 
 TEST(kafka_producer, that_is_stopped_while_it_waits_for_room_has_not_sent) {
     const mock_cluster cluster;
-    for (int broker = 1; broker <= 3; ++broker) rd_kafka_mock_broker_set_rtt(cluster.get(), broker, 200);
+    cluster.answers_after(200ms);
     on_worker([&](environment&) -> call<void> {
         auto&& here = co_await coflux::context();
         auto options = cluster.producer();
@@ -117,8 +115,7 @@ TEST(kafka_producer, tells_what_was_not_delivered_once) {
         options.client.settings = {{"enable.idempotence", "false"}};  // where a refusal ends no client
         kafka::producer out(options);
         co_await sends_numbers(here, out, "numbers", 1);
-        rd_kafka_mock_push_request_errors(cluster.get(), produce_request, 1,
-                                          RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED);
+        cluster.answers(request::produce, RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED);
         try {
             co_await sends_numbers(here, out, "numbers", 1);
             ADD_FAILURE() << "it was refused";
@@ -252,10 +249,8 @@ TEST(kafka_transactions, wait_for_a_coordinator_that_loads) {
     on_worker([&](environment&) -> call<void> {
         auto&& here = co_await coflux::context();
         kafka::producer out(transactional(cluster));
-        constexpr std::int16_t init_producer_id = 22;
-        rd_kafka_mock_push_request_errors(
-            cluster.get(), init_producer_id, 3, RD_KAFKA_RESP_ERR_COORDINATOR_LOAD_IN_PROGRESS,
-            RD_KAFKA_RESP_ERR_COORDINATOR_LOAD_IN_PROGRESS, RD_KAFKA_RESP_ERR_COORDINATOR_LOAD_IN_PROGRESS);
+        cluster.answers(request::init_producer_id, RD_KAFKA_RESP_ERR_COORDINATOR_LOAD_IN_PROGRESS,
+                        RD_KAFKA_RESP_ERR_COORDINATOR_LOAD_IN_PROGRESS, RD_KAFKA_RESP_ERR_COORDINATOR_LOAD_IN_PROGRESS);
         co_await out.init_transactions(here);
         co_await out.begin_transaction(here);
         co_await out.commit_transaction(here);
@@ -290,8 +285,7 @@ TEST(kafka_transactions, must_be_aborted_where_a_message_was_refused) {
         kafka::producer out(transactional(cluster));
         co_await out.init_transactions(here);
         co_await out.begin_transaction(here);
-        rd_kafka_mock_push_request_errors(cluster.get(), produce_request, 1,
-                                          RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED);
+        cluster.answers(request::produce, RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED);
         co_await out.send(here, {.topic = "outputs", .partition = 0, .value = "x"});
         bool must_abort = false;
         try {
@@ -323,8 +317,7 @@ TEST(kafka_transactions, must_be_aborted_where_they_take_no_message_any_more) {
         }
         EXPECT_TRUE(is_refused);
         co_await out.begin_transaction(here);
-        rd_kafka_mock_push_request_errors(cluster.get(), produce_request, 1,
-                                          RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED);
+        cluster.answers(request::produce, RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED);
         bool must_abort = false;
         try {
             for (;;) co_await out.send(here, m);  // until the first of them was refused
@@ -347,10 +340,9 @@ TEST(kafka_transactions, of_a_fenced_producer_are_over) {
         kafka::producer zombie(transactional(cluster));
         co_await zombie.init_transactions(here);
         co_await zombie.begin_transaction(here);
-        constexpr std::int16_t end_transaction = 26;
         co_await zombie.send(here, {.topic = "outputs", .partition = 0, .value = "x"});
         co_await zombie.flush(here);
-        rd_kafka_mock_push_request_errors(cluster.get(), end_transaction, 1, RD_KAFKA_RESP_ERR_PRODUCER_FENCED);
+        cluster.answers(request::end_transaction, RD_KAFKA_RESP_ERR_PRODUCER_FENCED);
         bool is_fatal = false;
         try {
             co_await zombie.commit_transaction(here);
@@ -371,7 +363,7 @@ TEST(kafka_transactions, of_a_fenced_producer_are_over_where_messages_were_not_d
         co_await zombie.init_transactions(here);
         co_await zombie.begin_transaction(here);
         // A broker's answer to messages of a producer that another one has fenced.
-        rd_kafka_mock_push_request_errors(cluster.get(), produce_request, 1, RD_KAFKA_RESP_ERR_INVALID_PRODUCER_EPOCH);
+        cluster.answers(request::produce, RD_KAFKA_RESP_ERR_INVALID_PRODUCER_EPOCH);
         const kafka::outgoing m{.topic = "outputs", .partition = 0, .value = "x"};
         co_await zombie.send(here, m);
         const auto expect_fenced = [](const char* where, const kafka::error& e) {
@@ -412,7 +404,7 @@ TEST(kafka_transactions, of_a_fenced_producer_are_over_where_messages_were_not_d
 
 TEST(kafka_transactions, go_on_after_a_stop) {
     const mock_cluster cluster;
-    for (int broker = 1; broker <= 3; ++broker) rd_kafka_mock_broker_set_rtt(cluster.get(), broker, 100);
+    cluster.answers_after(100ms);
     on_worker([&](environment&) -> call<void> {
         auto&& here = co_await coflux::context();
         kafka::producer out(transactional(cluster));

@@ -85,11 +85,9 @@ TEST(kafka_share_partitions, stops_the_job_of_a_partition_that_is_lost) {
         stream::job_control control;
         std::size_t begun = 0;
         std::size_t drained = 0;
-        constexpr std::int16_t heartbeat = 12;
         const auto job = [&](environment&, const kafka::position&, stream::job_control& of) -> call<void> {
             if (++begun == 2) control.drain();  // the member has joined again
-            if (begun == 1)
-                rd_kafka_mock_push_request_errors(cluster.get(), heartbeat, 1, RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID);
+            if (begun == 1) cluster.forgets_a_member();
             co_await of.drain_requested();
             ++drained;
         };
@@ -107,15 +105,13 @@ TEST(kafka_share_partitions, goes_on_where_the_jobs_of_lost_partitions_fail) {
         auto&& here = co_await coflux::context();
         stream::job_control control;
         std::size_t begun = 0;
-        constexpr std::int16_t heartbeat = 12;
         const auto job = [&](environment&, const kafka::position& p, stream::job_control& of) -> call<void> {
             if (++begun == 4) control.drain();  // the member has joined again
             if (begun > 2) {
                 co_await of.drain_requested();
                 co_return;
             }
-            if (begun == 2)
-                rd_kafka_mock_push_request_errors(cluster.get(), heartbeat, 1, RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID);
+            if (begun == 2) cluster.forgets_a_member();
             if (p.partition == 0)
                 throw kafka::error(make_error_code(kafka::errc::fenced), "fenced", {.is_fatal = true});
             (void)co_await coflux::as_outcome(of.drain_requested());  // until it is stopped

@@ -135,9 +135,7 @@ TEST(kafka_sink, fails_the_job_where_a_message_was_not_delivered) {
         auto&& here = co_await coflux::context();
         stream::memory_source source(std::vector<std::string>{"x"});
         kafka::sink<> out(cluster.producer(), "numbers");
-        constexpr std::int16_t produce_request = 0;
-        rd_kafka_mock_push_request_errors(cluster.get(), produce_request, 1,
-                                          RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED);
+        cluster.answers(request::produce, RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED);
         bool has_failed = false;
         try {
             (void)co_await stream::run(here, stream::from(source) | stream::to(out), stream::job{.workers = 1});

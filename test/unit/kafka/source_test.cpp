@@ -75,25 +75,20 @@ TEST(kafka_source, goes_on_where_the_job_has_committed) {
 }
 
 TEST(kafka_source, refuses_a_second_run) {
-    mock_cluster cluster;
-    cluster.make_topic("numbers", 1);
+    const cluster_of_numbers cluster;
     on_worker([&](environment&) -> call<void> {
         auto&& here = co_await coflux::context();
-        kafka::producer out(cluster.producer());
-        co_await sends_numbers(here, out, "numbers", 10);
         kafka::source in(cluster.member_of("readers"), {"numbers"});
-        co_await refuses_a_second_run(here, in);
+        stream::memory_sink<int> out;
+        co_await refuses_a_second_run(here, in, out, stream::job{.workers = 1, .commit_every = 1h});
         co_await in.close(here);
     });
 }
 
 TEST(kafka_source, begins_where_it_is_sought_to) {
-    mock_cluster cluster;
-    cluster.make_topic("numbers", 1);
+    const cluster_of_numbers cluster;
     on_worker([&](environment&) -> call<void> {
         auto&& here = co_await coflux::context();
-        kafka::producer out(cluster.producer());
-        co_await sends_numbers(here, out, "numbers", 10);
         kafka::source in(cluster.member_of("readers"), {"numbers"});
         for (const char* wrong : {"others/0", "numbers", "numbers/", "numbers/x", "/1", "numbers/-1"}) {
             bool is_refused = false;
@@ -123,12 +118,9 @@ TEST(kafka_source, begins_where_it_is_sought_to) {
 }
 
 TEST(kafka_source, begins_where_it_is_sought_to_once) {
-    mock_cluster cluster;
-    cluster.make_topic("numbers", 1);
+    const cluster_of_numbers cluster;
     on_worker([&](environment&) -> call<void> {
         auto&& here = co_await coflux::context();
-        kafka::producer out(cluster.producer());
-        co_await sends_numbers(here, out, "numbers", 10);
         kafka::source in(cluster.member_of("readers"), {"numbers"});
         const stream::positions to{{"numbers/0", 7}};
         co_await in.seek(here, to);
@@ -136,8 +128,7 @@ TEST(kafka_source, begins_where_it_is_sought_to_once) {
         co_await reads_until(here, in, got, 3);
         const stream::positions done{{"numbers/0", 9}};
         co_await in.commit(here, done);
-        constexpr std::int16_t heartbeat = 12;
-        rd_kafka_mock_push_request_errors(cluster.get(), heartbeat, 1, RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID);
+        cluster.forgets_a_member();
         EXPECT_EQ((co_await reads_change(here, in, got)).what, partition_event::lost);
         got.clear();
         co_await reads_until(here, in, got, 1);
@@ -160,11 +151,7 @@ TEST(kafka_source, keeps_a_revoked_partition_until_it_is_released) {
         co_await reads_until(here, first, got, 20);
         // Brokers that are played put a member out that asks for its part after the leader has divided, and divide anew,
         // without waiting for what is revoked. The leader asks for the topics first, so that this way lets it come last.
-        const auto set_way = [&](int milliseconds) {
-            for (int broker = 1; broker <= 3; ++broker)
-                rd_kafka_mock_broker_set_rtt(cluster.get(), broker, milliseconds);
-        };
-        set_way(500);
+        cluster.answers_after(500ms);
         kafka::source second(member, {"numbers"});
         stream::batch<kafka::message> theirs;
         std::string moved;
@@ -172,7 +159,7 @@ TEST(kafka_source, keeps_a_revoked_partition_until_it_is_released) {
             auto&& self = co_await coflux::context();
             const auto revoked = co_await reads_change(self, first, got);
             EXPECT_EQ(revoked.what, partition_event::revoked);
-            set_way(0);
+            cluster.answers_after(0ms);
             moved = first.partition_name(revoked.partition);
             co_await coflux::sleep_for(5s);  // time for the other one to take it too early
             const stream::positions done{{moved, 7}};
@@ -199,20 +186,16 @@ TEST(kafka_source, keeps_a_revoked_partition_until_it_is_released) {
 }
 
 TEST(kafka_source, tells_that_its_partitions_went_to_others_and_commits_no_more_of_them) {
-    mock_cluster cluster;
-    cluster.make_topic("numbers", 1);
+    const cluster_of_numbers cluster;
     on_worker([&](environment&) -> call<void> {
         auto&& here = co_await coflux::context();
-        kafka::producer out(cluster.producer());
-        co_await sends_numbers(here, out, "numbers", 10);
         kafka::source in(cluster.member_of("readers"), {"numbers"});
         stream::batch<kafka::message> got;
         co_await reads_until(here, in, got, 10);
         const stream::positions first{{"numbers/0", 4}};
         const stream::positions later{{"numbers/0", 8}};
         co_await in.commit(here, first);
-        constexpr std::int16_t heartbeat = 12;
-        rd_kafka_mock_push_request_errors(cluster.get(), heartbeat, 1, RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID);
+        cluster.forgets_a_member();
         const auto lost = co_await reads_change(here, in, got);
         EXPECT_EQ(lost.what, partition_event::lost);
         EXPECT_EQ(in.partition_name(lost.partition), "numbers/0");
@@ -229,27 +212,21 @@ TEST(kafka_source, tells_that_its_partitions_went_to_others_and_commits_no_more_
 }
 
 TEST(kafka_source, commits_again_where_the_group_is_being_divided) {
-    mock_cluster cluster;
-    cluster.make_topic("numbers", 1);
+    const cluster_of_numbers cluster;
     on_worker([&](environment&) -> call<void> {
         auto&& here = co_await coflux::context();
-        kafka::producer out(cluster.producer());
-        co_await sends_numbers(here, out, "numbers", 10);
         kafka::source in(cluster.member_of("readers"), {"numbers"});
         stream::batch<kafka::message> got;
         co_await reads_until(here, in, got, 10);
-        constexpr std::int16_t offset_commit = 8;
         const stream::positions done{{"numbers/0", 4}, {"numbers/7", 9}, {"others/0", 9}};
-        rd_kafka_mock_push_request_errors(cluster.get(), offset_commit, 2, RD_KAFKA_RESP_ERR_REBALANCE_IN_PROGRESS,
-                                          RD_KAFKA_RESP_ERR_REBALANCE_IN_PROGRESS);
+        cluster.answers(request::offset_commit, RD_KAFKA_RESP_ERR_REBALANCE_IN_PROGRESS,
+                        RD_KAFKA_RESP_ERR_REBALANCE_IN_PROGRESS);
         co_await in.commit(here, done);
         // A coordinator that has begun just now: longer than librdkafka tries.
         for (int i = 0; i != 10; ++i)
-            rd_kafka_mock_push_request_errors(cluster.get(), offset_commit, 1,
-                                              RD_KAFKA_RESP_ERR_COORDINATOR_LOAD_IN_PROGRESS);
+            cluster.answers(request::offset_commit, RD_KAFKA_RESP_ERR_COORDINATOR_LOAD_IN_PROGRESS);
         co_await in.commit(here, done);
-        rd_kafka_mock_push_request_errors(cluster.get(), offset_commit, 1,
-                                          RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED);
+        cluster.answers(request::offset_commit, RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED);
         bool is_refused = false;
         try {
             co_await in.commit(here, done);
@@ -260,7 +237,7 @@ TEST(kafka_source, commits_again_where_the_group_is_being_divided) {
         EXPECT_TRUE(is_refused);
         // It was divided without this member: what it had is lost.
         const stream::positions later{{"numbers/0", 8}};
-        rd_kafka_mock_push_request_errors(cluster.get(), offset_commit, 1, RD_KAFKA_RESP_ERR_ILLEGAL_GENERATION);
+        cluster.answers(request::offset_commit, RD_KAFKA_RESP_ERR_ILLEGAL_GENERATION);
         co_await in.commit(here, later);
         EXPECT_EQ((co_await reads_change(here, in, got)).what, partition_event::lost);
         co_await in.close(here);

@@ -2,7 +2,6 @@
 #include <coflux/kafka/transactional_sink.hpp>
 
 #include <cstddef>
-#include <cstdint>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -110,12 +109,9 @@ TEST(kafka_transactional_sink, sends_no_message_twice_where_a_write_is_repeated)
 }
 
 TEST(kafka_transactional_sink, commits_nothing_for_a_member_that_has_lost_its_partitions) {
-    mock_cluster cluster;
-    cluster.make_topic("numbers", 1);
+    const cluster_of_numbers cluster;
     on_worker([&](environment&) -> call<void> {
         auto&& here = co_await coflux::context();
-        kafka::producer first(cluster.producer());
-        co_await sends_numbers(here, first, "numbers", 10);
         kafka::source in(cluster.member_of("copiers"), {"numbers"});
         kafka::transactional_sink out(in, transactional(cluster), "outputs",
                                       kafka::keyed(text_of_number, text_of_number));
@@ -123,8 +119,7 @@ TEST(kafka_transactional_sink, commits_nothing_for_a_member_that_has_lost_its_pa
         co_await out.begin(here);
         stream::batch<kafka::message> got;
         co_await reads_until(here, in, got, 10);
-        constexpr std::int16_t heartbeat = 12;
-        rd_kafka_mock_push_request_errors(cluster.get(), heartbeat, 1, RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID);
+        cluster.forgets_a_member();
         EXPECT_EQ((co_await reads_change(here, in, got)).what, stream::partition_event::lost);
         bool must_abort = false;
         try {
@@ -142,25 +137,18 @@ TEST(kafka_transactional_sink, commits_nothing_for_a_member_that_has_lost_its_pa
 }
 
 TEST(kafka_transactional_sink, fails_a_job_that_has_lost_a_partition) {
-    mock_cluster cluster;
-    cluster.make_topic("numbers", 1);
+    const cluster_of_numbers cluster;
     on_worker([&](environment&) -> call<void> {
         auto&& here = co_await coflux::context();
-        kafka::producer first(cluster.producer());
-        co_await sends_numbers(here, first, "numbers", 10);
         kafka::source in(cluster.member_of("copiers"), {"numbers"});
         kafka::transactional_sink out(in, transactional(cluster), "outputs",
                                       kafka::keyed(text_of_number, text_of_number));
         bool is_lost = false;
         std::size_t count = 0;
-        constexpr std::int16_t heartbeat = 12;
         try {
-            (void)co_await stream::run(here,
-                                       stream::from(in) | kafka::decode(number_of) | stream::tap([&](int) {
-                                           if (++count == 10)
-                                               rd_kafka_mock_push_request_errors(cluster.get(), heartbeat, 1,
-                                                                                 RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID);
-                                       }) | stream::to(out),
+            (void)co_await stream::run(here, stream::from(in) | kafka::decode(number_of) | stream::tap([&](int) {
+                                                 if (++count == 10) cluster.forgets_a_member();
+                                             }) | stream::to(out),
                                        stream::job{.workers = 1, .commit_every = 1h, .delivery = stream::exactly_once});
         } catch (const stream::partition_lost& e) {
             is_lost = true;
@@ -173,25 +161,20 @@ TEST(kafka_transactional_sink, fails_a_job_that_has_lost_a_partition) {
 }
 
 TEST(kafka_transactional_sink, fails_a_job_as_fenced_whose_outputs_were_not_delivered_yet) {
-    mock_cluster cluster;
-    cluster.make_topic("numbers", 1);
+    const cluster_of_numbers cluster;
     on_worker([&](environment&) -> call<void> {
         auto&& here = co_await coflux::context();
-        kafka::producer first(cluster.producer());
-        co_await sends_numbers(here, first, "numbers", 10);
         kafka::partition_source in(cluster.member_of("copiers"), {{"numbers", 0}});
         kafka::transactional_sink out(in, transactional(cluster), "outputs",
                                       kafka::keyed(text_of_number, text_of_number));
         stream::job_control control;
         std::size_t count = 0;
-        constexpr std::int16_t produce_request = 0;
         bool is_fenced = false;
         try {
             (void)co_await stream::run(
                 here, stream::from(in) | kafka::decode(number_of) | stream::tap([&](int) {
                           if (++count != 10) return;
-                          rd_kafka_mock_push_request_errors(cluster.get(), produce_request, 1,
-                                                            RD_KAFKA_RESP_ERR_INVALID_PRODUCER_EPOCH);
+                          cluster.answers(request::produce, RD_KAFKA_RESP_ERR_INVALID_PRODUCER_EPOCH);
                           control.drain();
                       }) | stream::to(out),
                 stream::job{.workers = 1, .commit_every = 1h, .delivery = stream::exactly_once, .control = &control});
@@ -206,30 +189,14 @@ TEST(kafka_transactional_sink, fails_a_job_as_fenced_whose_outputs_were_not_deli
 }
 
 TEST(kafka_transactional_sink, refuses_a_source_that_another_run_has_read) {
-    mock_cluster cluster;
-    cluster.make_topic("numbers", 1);
+    const cluster_of_numbers cluster;
     on_worker([&](environment&) -> call<void> {
         auto&& here = co_await coflux::context();
-        kafka::producer first(cluster.producer());
-        co_await sends_numbers(here, first, "numbers", 10);
         kafka::partition_source in(cluster.member_of("copiers"), {{"numbers", 0}});
         kafka::transactional_sink out(in, transactional(cluster), "outputs",
                                       kafka::keyed(text_of_number, text_of_number));
-        std::vector<std::string> errors;
-        for (int run = 0; run != 2; ++run) {
-            try {
-                (void)co_await stream::run(
-                    here, stream::from(in) | kafka::decode([](std::string_view) -> int {
-                              throw std::runtime_error("no");
-                          }) | stream::to(out),
-                    stream::job{.workers = 1, .commit_every = 1h, .delivery = stream::exactly_once});
-            } catch (const std::exception& e) {
-                errors.emplace_back(e.what());
-            }
-        }
-        EXPECT_EQ(errors.size(), 2U);
-        expect_in(errors.at(0), "numbers");
-        expect_in(errors.at(1), "a source serves one run");  // else it would begin behind what was not committed
+        co_await refuses_a_second_run(here, in, out,
+                                      stream::job{.workers = 1, .commit_every = 1h, .delivery = stream::exactly_once});
         co_await out.close(here);
         co_await in.close(here);
     });
