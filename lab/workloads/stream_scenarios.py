@@ -1,4 +1,4 @@
-"""What a partitioned stream job does with orders: a projection, a window of rows, groups, and windows of time."""
+"""What a partitioned stream job does with orders: a projection, a window of rows, groups, windows of time, and a join."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from workloads.answers import mismatch, word
 
 NAME = "stream_scenarios"
 DESCRIPTION = ("Orders of 1000 customers go through a job of eight partitions, in batches of 100: a filter and a projection, a "
-               "window of 100 rows, a group for each customer, windows of an hour, and those with a result for each change.")
+               "window of 100 rows, a group for each customer, windows of an hour, those with a result for each change, and a join "
+               "with payments of the next half hour.")
 ITEM = "one order"
 THREADS = None
 
@@ -22,6 +23,10 @@ BATCH = 100
 CUSTOMERS = 1_000
 ROWS = 100
 HOUR = 3_600
+# How long after an order its customer may pay for it.
+HALF_HOUR = 1_800
+# Payment j is of customer 7 j; 7 times 143 is 1, modulo the customers.
+PAYER, PAYER_INVERSE = 7, 143
 
 
 def _rows_of_filter(orders: Any) -> list[Any]:
@@ -57,9 +62,19 @@ def _rows_of_tumbling(orders: Any) -> list[Any]:
     return [column[is_last] for column in _rows_of_changes(orders)]
 
 
+def _rows_of_join(orders: Any) -> list[Any]:
+    """Order, payment, amount of the order. Payment j, too, comes after j seconds, and there are as many as orders."""
+    import numpy
+    first = orders + (PAYER_INVERSE * orders - orders) % CUSTOMERS
+    payments = numpy.concatenate([first + later for later in range(0, HALF_HOUR + 1, CUSTOMERS)])
+    paid = numpy.resize(orders, len(payments))
+    is_pair = (payments <= paid + HALF_HOUR) & (payments < len(orders))
+    return [paid[is_pair], payments[is_pair], _amount(paid[is_pair])]
+
+
 SCENARIOS: dict[str, Callable[[Any], list[Any]]] = {
     "filter": _rows_of_filter, "rows": _rows_of_rows, "group": _rows_of_group, "tumbling": _rows_of_tumbling,
-    "changes": _rows_of_changes}
+    "changes": _rows_of_changes, "join": _rows_of_join}
 
 
 def _cases(records: int) -> list[dict[str, Any]]:

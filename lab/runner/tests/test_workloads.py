@@ -96,6 +96,8 @@ def scenario_rows_by_definition(records: int) -> dict[str, list[tuple[int, ...]]
         window = windows.setdefault((customer, begin), [])
         window.append(amount)
         rows["changes"].append((customer, begin, len(window), sum(window)))
+    rows["join"] = [(order, payment, 150 + order % 100) for order in range(records)
+                    for payment in range(order, min(order + 1_801, records)) if payment * 7 % 1_000 == order % 1_000]
     rows["group"] = [(customer, len(of), sum(of)) for customer, of in groups.items()]
     rows["tumbling"] = [(*key, len(of), sum(of)) for key, of in windows.items()]
     return rows

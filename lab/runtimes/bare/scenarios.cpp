@@ -4,8 +4,10 @@
 #include "scenario_work.hpp"
 #include "workloads.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 namespace lab {
 namespace {
@@ -73,6 +75,20 @@ void changes(std::span<const order> orders, row_sum& out) {
         [](const auto&...) {});
 }
 
+void join(const scenario_work& work, row_sum& out) {
+    nexmark::flat_map<std::vector<order>> unpaid;
+    for (std::size_t i = 0; i != work.orders.size(); ++i) {
+        const order& o = work.orders[i];
+        unpaid[o.customer].push_back(o);
+        const harness::payment& p = work.payments[i];
+        std::vector<order>& of = unpaid[p.customer];
+        std::erase_if(of, [&p](const order& each) { return each.time + scenario_work::pay_seconds < p.time; });
+        for (const order& each : of) {
+            out.add(each.number, p.number, each.amount);
+        }
+    }
+}
+
 }  // namespace
 
 harness::measured stream_scenarios(const harness::request& r) {
@@ -85,6 +101,7 @@ harness::measured stream_scenarios(const harness::request& r) {
         case scenario_work::scenario::group: group(work.orders, out); break;
         case scenario_work::scenario::tumbling: tumbling(work.orders, out); break;
         case scenario_work::scenario::changes: changes(work.orders, out); break;
+        case scenario_work::scenario::join: join(work, out); break;
         }
         return out.value();
     });

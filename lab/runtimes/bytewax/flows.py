@@ -120,9 +120,10 @@ def stateful(name: str, up: KeyedStream[Any], step: Callable[[], Step]) -> Strea
     return op.key_rm(f"{name}_rows", op.stateful_batch(name, up, lambda _: step()))
 
 
-def run(name: str, items: list[Any], batch: int, build: Callable[[Stream[Any]], Stream[Row]], workers: int) -> int:
-    """Workers are threads. Returns the sum of the hashes of all rows."""
+def run(name: str, inputs: list[list[Any]], batch: int, build: Callable[..., Stream[Row]], workers: int) -> int:
+    """A source for each of the inputs. Workers are threads. Returns the sum of the hashes of all rows."""
     flow, sink = Dataflow(name), SumSink()
-    op.output("out", build(op.input("in", flow, ListSource(items, batch))), sink)
+    sources = [op.input(f"in_{number}", flow, ListSource(items, batch)) for number, items in enumerate(inputs)]
+    op.output("out", build(*sources), sink)
     cluster_main(flow, [], 0, worker_count_per_proc=workers, epoch_interval=timedelta(seconds=10))
     return sink.value()

@@ -309,4 +309,4 @@ QUERIES = tuple(BUILDS)
 def pass_of(params: dict[str, Any], workers: int) -> Callable[[], int]:
     """Makes the events; each call is a pass."""
     items, query = events(params["events"]), params["query"]
-    return lambda: run(query, items, BATCH, BUILDS[query], workers)
+    return lambda: run(query, [items], BATCH, BUILDS[query], workers)

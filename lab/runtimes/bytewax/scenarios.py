@@ -14,6 +14,8 @@ CUSTOMERS = 1_000
 LEAST_AMOUNT = 100
 ROWS = 100
 HOUR = 3_600
+# How long after an order its customer may pay for it.
+HALF_HOUR = 1_800
 
 
 class Order(NamedTuple):
@@ -24,21 +26,31 @@ class Order(NamedTuple):
     amount: int
 
 
+class Payment(NamedTuple):
+    number: int
+    customer: int
+    time: int
+
+
 def orders(count: int) -> list[Order]:
     return [Order(i, i % CUSTOMERS, i, 150 + i % 100) for i in range(count)]
 
 
-def by_customer(up: Stream[Order], partitions: int) -> Any:
+def payments(count: int) -> list[Payment]:
+    return [Payment(i, i * 7 % CUSTOMERS, i) for i in range(count)]
+
+
+def by_customer(up: Stream[Any], partitions: int, name: str = "by_customer") -> Any:
     """To each partition what a batch has for it, with the time that the batch ends at."""
     keys = [str(partition) for partition in range(partitions)]
 
-    def parts(batch: list[Order]) -> list[tuple[str, tuple[int, list[Order]]]]:
-        of: list[list[Order]] = [[] for _ in keys]
-        for order in batch:
-            of[order.customer % partitions].append(order)
+    def parts(batch: list[Any]) -> list[tuple[str, tuple[int, list[Any]]]]:
+        of: list[list[Any]] = [[] for _ in keys]
+        for item in batch:
+            of[item.customer % partitions].append(item)
         return [(key, (batch[-1].time, part)) for key, part in zip(keys, of, strict=True)]
 
-    return op.flat_map_batch("by_customer", up, parts)
+    return op.flat_map_batch(name, up, parts)
 
 
 class LastAmounts(Step):
@@ -95,6 +107,42 @@ class Windows(Step):
         return [(customer, begin, *tally) for begin in ended for customer, tally in self._open.pop(begin).items()]
 
 
+class Paid(Step):
+    """Each side is in the order of time, and one may be ahead of the other."""
+
+    def __init__(self) -> None:
+        # Of a customer, what may still meet something of the other side.
+        self._orders: dict[int, deque[Order]] = {}
+        self._payments: dict[int, deque[Payment]] = {}
+        self._orders_until = self._payments_until = 0
+
+    def take(self, value: tuple[int, list[Any]]) -> Iterable[Row]:
+        return [row for each in value[1] for row in (self._order(each) if type(each) is Order else self._payment(each))]
+
+    def _order(self, order: Order) -> list[Row]:
+        self._orders_until = order.time
+        payments = self._payments.get(order.customer, ())
+        while payments and payments[0].time < order.time:
+            payments.popleft()
+        if order.time + HALF_HOUR >= self._payments_until:
+            self._orders.setdefault(order.customer, deque()).append(order)
+        return [(order.number, each.number, order.amount) for each in payments if each.time <= order.time + HALF_HOUR]
+
+    def _payment(self, payment: Payment) -> list[Row]:
+        self._payments_until = payment.time
+        orders = self._orders.get(payment.customer, ())
+        while orders and orders[0].time + HALF_HOUR < payment.time:
+            orders.popleft()
+        if payment.time >= self._orders_until:
+            self._payments.setdefault(payment.customer, deque()).append(payment)
+        return [(each.number, payment.number, each.amount) for each in orders if each.time <= payment.time]
+
+
+def joined(partitions: int) -> Callable[[Stream[Order], Stream[Payment]], Stream[Row]]:
+    return lambda orders, payments: stateful("paid", op.merge(
+        "both", by_customer(orders, partitions, "orders"), by_customer(payments, partitions, "payments")), Paid)
+
+
 def filtered(up: Stream[Order]) -> Stream[Row]:
     return op.flat_map_batch(
         "filter", up, lambda batch: [(o.number, o.customer, o.amount) for o in batch if o.amount > LEAST_AMOUNT])
@@ -104,18 +152,20 @@ def rows(up: Stream[Order]) -> Stream[Row]:
     return stateful("rows", op.flat_map_batch("all", up, lambda batch: [(ALL, batch)]), LastAmounts)
 
 
-def scenario(name: str, partitions: int) -> Callable[[Stream[Order]], Stream[Row]]:
+def scenario(name: str, partitions: int) -> Callable[..., Stream[Row]]:
     by_key = {"group": Group, "tumbling": lambda: Windows(with_changes=False), "changes": lambda: Windows(with_changes=True)}
     if name in by_key:
         return lambda up: stateful(name, by_customer(up, partitions), by_key[name])
-    return {"filter": filtered, "rows": rows}[name]
+    return {"filter": filtered, "rows": rows, "join": joined(partitions)}[name]
 
 
-SCENARIOS = ("filter", "rows", "group", "tumbling", "changes")
+SCENARIOS = ("filter", "rows", "group", "tumbling", "changes", "join")
 
 
 def pass_of(params: dict[str, Any], workers: int) -> Callable[[], int]:
-    """Makes the orders; each call is a pass."""
-    items = orders(params["records"])
+    """Makes the orders, and the payments; each call is a pass."""
+    inputs: list[list[Any]] = [orders(params["records"])]
+    if params["scenario"] == "join":
+        inputs.append(payments(params["records"]))
     build = scenario(params["scenario"], params["partitions"])
-    return lambda: run(params["scenario"], items, params["batch"], build, workers)
+    return lambda: run(params["scenario"], inputs, params["batch"], build, workers)

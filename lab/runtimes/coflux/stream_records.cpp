@@ -14,6 +14,8 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <variant>
+#include <vector>
 
 namespace lab {
 namespace {
@@ -21,6 +23,7 @@ namespace {
 namespace stream = coflux::stream;
 
 using harness::order;
+using harness::payment;
 using harness::scenario_work;
 using harness::tally;
 using nexmark::row_sum;
@@ -109,28 +112,34 @@ coflux::task<std::uint64_t, pool> run_path(coflux::environment&, coflux::borrowe
     co_return sum + shared.engine.answer();
 }
 
-// Orders where they are, which outlive the job; one partition, in order.
-class order_source {
+// Orders or payments where they are, which outlive the job; one partition, in order. It tells of the partition, so that
+// of two sources none runs ahead of the watermark.
+template <typename Item>
+class item_source {
 public:
-    using value_type = const order*;
+    using value_type = const Item*;
 
-    explicit order_source(std::span<const order> orders) : orders_{orders} {}
+    explicit item_source(std::span<const Item> items) : items_{items} {}
 
     [[nodiscard]] coflux::call<bool> read(coflux::environment&, stream::batch<value_type>& into, std::size_t most) {
-        const std::size_t end = std::min(orders_.size(), next_ + most);
+        const std::size_t end = std::min(items_.size(), next_ + most);
         const bool has_more = next_ != end;
         for (; next_ != end; ++next_) {
-            const order& o = orders_[next_];
-            into.push_back({&o, stream::event_time{seconds{o.time}}, static_cast<std::int64_t>(next_ + 1)});
+            const Item& item = items_[next_];
+            into.push_back({&item, stream::event_time{seconds{item.time}}, static_cast<std::int64_t>(next_ + 1)});
         }
         co_return has_more;
     }
-    [[nodiscard]] std::string partition_name(std::uint32_t) const { return "orders"; }
+    [[nodiscard]] std::string partition_name(std::uint32_t) const { return "items"; }
+    [[nodiscard]] std::vector<std::uint32_t> partitions() const { return {0}; }
 
 private:
-    std::span<const order> orders_;
+    std::span<const Item> items_;
     std::size_t next_ = 0;
 };
+
+using order_source = item_source<order>;
+using payment_source = item_source<payment>;
 
 constexpr auto customer_of = [](const order* o) { return o->customer; };
 
@@ -192,12 +201,56 @@ auto windows(order_source& orders, row_sum& out, Options options) {
            stream::to(stream::for_each(add));
 }
 
+struct unpaid {
+    std::int64_t number = 0;
+    std::int64_t customer = 0;
+    std::int64_t amount = 0;
+
+    template <typename A>
+    void fields(A& all) {
+        all(number, customer, amount);
+    }
+};
+
+struct paying {
+    std::int64_t number = 0;
+    std::int64_t customer = 0;
+
+    template <typename A>
+    void fields(A& all) {
+        all(number, customer);
+    }
+};
+
+auto join(order_source& orders, payment_source& payments, row_sum& out) {
+    using either = std::variant<unpaid, paying>;
+    struct pair {
+        std::int64_t order;
+        std::int64_t payment;
+        std::int64_t amount;
+    };
+    const auto to_either = [](const std::variant<const order*, const payment*>& item) -> either {
+        if (const order* const* o = std::get_if<0>(&item)) {
+            return unpaid{(*o)->number, (*o)->customer, (*o)->amount};
+        }
+        const payment* const p = std::get<1>(item);
+        return paying{p->number, p->customer};
+    };
+    const auto customer = [](const either& e) { return std::visit([](const auto& each) { return each.customer; }, e); };
+    const auto meet = [](const unpaid& o, const paying& p) { return pair{o.number, p.number, o.amount}; };
+    const auto add = [&out](const pair& p) { out.add(p.order, p.payment, p.amount); };
+    return stream::from(stream::merge(orders, payments)) | stream::map(to_either) | stream::by_key(customer) |
+           stream::join(stream::within(seconds{0}, seconds{scenario_work::pay_seconds}), meet) |
+           stream::to(stream::for_each(add));
+}
+
 coflux::task<std::uint64_t, pool> run_scenario(coflux::environment&, coflux::borrowed<const scenario_work> work,
                                                widths w, watch_ref watch) {
     using enum scenario_work::scenario;
     auto& here = co_await coflux::context();
     watch->start();
     order_source orders{work->orders};
+    payment_source payments{work->payments};
     row_sum out;
     switch (work->what) {
     case scenario_work::scenario::filter: co_await run_flow(here, lab::filter(orders, out), w); break;
@@ -207,6 +260,7 @@ coflux::task<std::uint64_t, pool> run_scenario(coflux::environment&, coflux::bor
     case changes:
         co_await run_flow(here, windows(orders, out, stream::window_options{.emit = stream::emit_changes{}}), w);
         break;
+    case scenario_work::scenario::join: co_await run_flow(here, lab::join(orders, payments, out), w); break;
     }
     watch->stop();
     co_return out.value();

@@ -16,20 +16,31 @@ struct order {
     std::int64_t amount;
 };
 
+struct payment {
+    std::int64_t number;
+    std::int64_t customer;
+    // In seconds.
+    std::int64_t time;
+};
+
 struct scenario_work {
-    enum class scenario { filter, rows, group, tumbling, changes };
+    enum class scenario { filter, rows, group, tumbling, changes, join };
 
     static constexpr std::int64_t least_amount = 100;
     static constexpr std::int64_t window_rows = 100;
     static constexpr std::int64_t window_seconds = 3'600;
+    // How long after an order its customer may pay for it.
+    static constexpr std::int64_t pay_seconds = 1'800;
 
-    // Makes the orders, so before the clock starts.
+    // Makes the orders and the payments, so before the clock starts.
     explicit scenario_work(const request& r);
 
     scenario what;
     std::uint64_t batch;
     std::uint64_t partitions;
     std::vector<order> orders;
+    // As many as orders, for `join` alone.
+    std::vector<payment> payments;
 };
 
 // How many amounts, and their sum.

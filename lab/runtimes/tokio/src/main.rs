@@ -10,6 +10,7 @@ mod echo;
 mod fairness;
 #[cfg(feature = "io")]
 mod io;
+mod joins;
 mod latencies;
 mod limits;
 mod measure;

@@ -6,11 +6,12 @@ use rustc_hash::FxHashMap;
 use tokio::sync::mpsc;
 use tokio::task::spawn;
 
+use crate::joins;
 use crate::measure::{Measured, Stopwatch};
 use crate::records::{partition_of, MOST_BATCHES_WAITING};
 use crate::workloads::join;
 
-const CUSTOMERS: i64 = 1_000;
+pub const CUSTOMERS: i64 = 1_000;
 const LEAST_AMOUNT: i64 = 100;
 const WINDOW_ROWS: usize = 100;
 const WINDOW_SECONDS: i64 = 3_600;
@@ -22,14 +23,16 @@ pub enum Scenario {
     Group,
     Tumbling,
     Changes,
+    Join,
 }
 
-pub const SCENARIOS: [(&str, Scenario); 5] = [
+pub const SCENARIOS: [(&str, Scenario); 6] = [
     ("filter", Scenario::Filter),
     ("rows", Scenario::Rows),
     ("group", Scenario::Group),
     ("tumbling", Scenario::Tumbling),
     ("changes", Scenario::Changes),
+    ("join", Scenario::Join),
 ];
 
 /// The numbers of a request.
@@ -41,12 +44,12 @@ pub struct Work {
 }
 
 #[derive(Clone, Copy)]
-struct Order {
-    number: i64,
-    customer: i64,
+pub struct Order {
+    pub number: i64,
+    pub customer: i64,
     /// In seconds.
-    time: i64,
-    amount: i64,
+    pub time: i64,
+    pub amount: i64,
 }
 
 fn orders(count: u64) -> Vec<Order> {
@@ -177,7 +180,7 @@ async fn process<const FIELDS: usize>(
     }
 }
 
-async fn add_up<const FIELDS: usize>(mut from: mpsc::Receiver<Vec<[i64; FIELDS]>>) -> u64 {
+pub async fn add_up<const FIELDS: usize>(mut from: mpsc::Receiver<Vec<[i64; FIELDS]>>) -> u64 {
     let mut batches = Vec::with_capacity(MOST_BATCHES_WAITING);
     let mut sum = 0u64;
     while from.recv_many(&mut batches, MOST_BATCHES_WAITING).await != 0 {
@@ -247,6 +250,7 @@ fn filter(orders: &[Order], work: Work) -> u64 {
 
 pub async fn stream_scenarios(what: Scenario, work: Work) -> Measured {
     let orders = orders(work.records);
+    let payments = if matches!(what, Scenario::Join) { joins::payments(work.records) } else { Vec::new() };
     let watch = Stopwatch::start();
     let sum = match what {
         Scenario::Filter => filter(&orders, work),
@@ -255,6 +259,7 @@ pub async fn stream_scenarios(what: Scenario, work: Work) -> Measured {
         Scenario::Group => job(&orders, work, Group::default).await,
         Scenario::Tumbling => job(&orders, work, || Windows::new(false)).await,
         Scenario::Changes => job(&orders, work, || Windows::new(true)).await,
+        Scenario::Join => joins::job(orders, payments, work).await,
     };
     watch.stop().answer(sum)
 }
