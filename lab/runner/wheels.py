@@ -1,4 +1,4 @@
-"""What wheels hold: `python -m runner.wheels native|packages WHEELS FOLDER`.
+"""The contents of wheels: `python -m runner.wheels native|packages WHEELS FOLDER`.
 
 Distributions keep a version for years, and a peer is measured in the one that its users would take. WHEELS names them
 as pip's requirements, with hashes. FOLDER gets, of `native`, the headers and libraries of C++ that are below `include`
@@ -56,7 +56,7 @@ def _fetch(wheels: Path, folder: Path) -> str | None:
 
 
 def unpack(wanted: re.Pattern[str], wheel: Path, folder: Path) -> None:
-    """What is wanted of a wheel, to its places below the folder."""
+    """Puts the wanted entries of a wheel to their places below the folder."""
     with zipfile.ZipFile(wheel) as archive:
         for entry in archive.infolist():
             place = wanted.match(entry.filename)

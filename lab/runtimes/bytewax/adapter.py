@@ -32,7 +32,7 @@ ITEMS = {"nexmark": "events", "stream_scenarios": "records"}
 
 
 class UsageError(Exception):
-    """What is wrong with the command line."""
+    """A command line that is wrong, and why."""
 
 
 def describe() -> dict[str, Any]:
@@ -77,7 +77,7 @@ def cpu_ns() -> int:
 
 def run(workload: str, params: dict[str, Any], workers: int, warmup: int, least_ms: int) -> dict[str, Any]:
     one_pass = WORKLOADS[workload][1](params, workers)
-    # What was made for the passes is looked at by no collection of theirs.
+    # No collection of a pass looks at what is here before it.
     gc.collect()
     gc.freeze()
     for _ in range(warmup):

@@ -66,7 +66,7 @@ class Randoms:
         self._state = (seeds ^ self.MULTIPLIER) & self.MASK
 
     def _next(self, bits: int, which: NDArray[np.bool_] | slice = slice(None)) -> Numbers:
-        # What overflows is above the 48 bits that count.
+        # An overflow is above the 48 bits that count.
         self._state[which] = (self._state[which] * self.MULTIPLIER + 0xB) & self.MASK
         return self._state[which] >> (48 - bits)
 

@@ -1,4 +1,4 @@
-"""What all dataflows of the adapter begin and end with: items of a list, in batches, and the sum of the hashes of rows."""
+"""The ends of all dataflows of the adapter: the items of a list, in batches, and the sum of the hashes of rows."""
 
 from __future__ import annotations
 
@@ -99,11 +99,11 @@ class Step(StatefulBatchLogic[Any, Any, Any]):
     """The state of a partition. A value is what a batch of the source has for it."""
 
     def take(self, value: Any) -> Iterable[Any]:
-        """What follows from the value."""
+        """The results that follow from the value."""
         raise NotImplementedError
 
     def end(self) -> Iterable[Any]:
-        """What follows when there is no value any more."""
+        """The results that follow when there is no value any more."""
         return ()
 
     def on_batch(self, values: list[Any]) -> tuple[Iterable[Any], bool]:

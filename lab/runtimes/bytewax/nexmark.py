@@ -1,8 +1,7 @@
 """Nexmark's queries as dataflows.
 
-What needs no state is done to a batch at once. What has state is scattered by its key to a few partitions, or gathered to
-one where a window asks for the best of all; a part of a batch comes with the time that the batch ends at, by which state is
-given up.
+Queries without state work on a batch at once. State is scattered by its key to a few partitions, or gathered to one where
+a window asks for the best of all. A part of a batch comes with the time that the batch ends at, by which state is given up.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ STEP = 2_000
 PANES = WINDOW // STEP
 
 KEYS = [str(partition) for partition in range(PARTITIONS)]
-# What a partition has of a batch: the time that the batch ends at, and its items.
+# A partition's share of a batch: the time that the batch ends at, and its items.
 Part = tuple[int, list[Any]]
 
 
@@ -40,7 +39,7 @@ def scattered(up: Stream[Event], wanted: Callable[[list[Event]], Iterable[tuple[
 
 
 def gathered(up: Stream[Event], reduced: Callable[[list[Bid]], Any]) -> Stream[tuple[str, tuple[int, Any]]]:
-    """What the bids of a batch come to, in one partition."""
+    """A batch's bids, reduced, all to one partition."""
     return op.flat_map_batch("gather", up, lambda batch: [(ALL, (batch[-1].time, reduced(bids_of(batch))))])
 
 
