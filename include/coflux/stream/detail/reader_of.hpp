@@ -111,14 +111,15 @@ private:
                 for (; i != all.size() && all[i].partition == partition; ++i) [[likely]] {  // as in a worker
                     record<In>& r = all[i];
                     out_.mark();
-                    at.time = r.time;
-                    at.next = r.next;
                     if (r.original != nullptr) [[unlikely]] {
                         read = batch_.original_of(i);
                         at.read = &read;
                     } else {
                         at.read = nullptr;
                     }
+                    // Behind the call above: else they are read back, as one, before their two stores have ended.
+                    at.time = r.time;
+                    at.next = r.next;
                     operators_.process(at, r.value);
                     latest = std::max(latest, r.time);
                 }

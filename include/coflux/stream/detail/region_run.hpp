@@ -143,19 +143,15 @@ private:
         const std::span all = records_of<input>(got).all();  // none of this moves while records go
         std::uint64_t* const loads = loads_.data();
         std::size_t i = first;
-        std::uint32_t slot = UINT32_MAX;
-        typename Region::operators* operators = nullptr;
         try {
             // Likely, so that clang inlines what is done for a record: a loop of the usual guess would not be worth it.
             for (; i != all.size(); ++i) [[likely]] {
                 record<input>& r = all[i];
                 out_.mark();
                 at.touched = false;
-                if (r.slot != slot) {
-                    slot = r.slot;
-                    operators = &of_.operators_of(slot);
-                }
-                ++loads[slot];
+                // Not kept from record to record: whether two are of one slot is a matter of chance.
+                auto& operators = of_.operators_of(r.slot);
+                ++loads[r.slot];
                 at.time = r.time;
                 at.next = r.next;
                 at.partition = r.partition;
@@ -164,9 +160,9 @@ private:
                 at.key = &key;
                 if constexpr (calls_first) {
                     auto& result = calls_.results()[i];
-                    if (result) operators->process(at, *result);
+                    if (result) operators.process(at, *result);
                 } else {
-                    operators->process(at, r.value);
+                    operators.process(at, r.value);
                 }
             }
             failures_.reset();
