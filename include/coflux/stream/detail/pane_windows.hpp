@@ -54,15 +54,15 @@ public:
     template <typename Aggregate, typename Use>
     void each(const Aggregate& aggregate, Use use) {
         table& front = front_[at_];
-        for (auto& [key, state] : front) {
-            // Each front is asked once: its states are moved out, also where they are large.
-            State joined = std::move(state);
-            if (const State* more = back_.find(key)) aggregate.merge(joined, *more);
-            use(key, std::move(joined));
-        }
+        // Each front is asked once, so it takes what is behind it. One key is looked for, not those of both.
         for (const auto& [key, state] : back_) {
-            if (front.find(key) == nullptr) use(key, State(state));
+            if (State* const before = front.find(key)) {
+                aggregate.merge(*before, state);
+            } else {
+                use(key, State(state));
+            }
         }
+        for (auto& [key, state] : front) use(key, std::move(state));
         front.clear();
     }
     /// A pane that was merged has changed.
