@@ -31,7 +31,13 @@ public:
     void put(const place& at, T&& value) {
         batch<T>& first = records_to(0);
         if (!has_one_link() || at.read != nullptr || !first.has_room()) [[unlikely]] {
-            put_apart(std::move(value), at);
+            if constexpr (std::is_trivially_copyable_v<T>) {
+                // A value whose place a call is given is made in memory, and read back from there by all records.
+                T apart(std::move(value));
+                put_apart(std::move(apart), at);
+            } else {
+                put_apart(std::move(value), at);
+            }
             return;
         }
         // Made where it stays: a record that is made before, and copied, costs a wait for its stores.
@@ -68,9 +74,8 @@ public:
 
 private:
     // Where there are several links, or what was read goes with the record, or its parcel must grow. Apart, so that
-    // put() is inlined; by value, so that neither the place nor a small value must be in memory for it.
-    using apart_value = std::conditional_t<std::is_trivially_copyable_v<T>, T, T&&>;
-    [[gnu::noinline]] void put_apart(apart_value value, const place& at) {
+    // put() is inlined.
+    [[gnu::noinline]] void put_apart(T&& value, const place& at) {
         const std::shared_ptr<const original>* const read = at.read;
         record<T> r{std::move(value), at.time, at.next, at.partition, slot_before(at)};
         const bool is_only = has_one_link();

@@ -101,6 +101,7 @@ private:
         at.key = &key;
         std::shared_ptr<const original> read;
         const std::span all = batch_.all();
+        outlet_type& out = out_;
         std::size_t i = first;
         for (bool has_failed = false; i != all.size() && !has_failed;) {
             const std::size_t begin = i;
@@ -110,7 +111,7 @@ private:
             try {
                 for (; i != all.size() && all[i].partition == partition; ++i) [[likely]] {  // as in a worker
                     record<In>& r = all[i];
-                    out_.mark();
+                    out.mark();
                     if (r.original != nullptr) [[unlikely]] {
                         read = batch_.original_of(i);
                         at.read = &read;

@@ -142,21 +142,23 @@ private:
         at.watermark = advanced_;
         const std::span all = records_of<input>(got).all();  // none of this moves while records go
         std::uint64_t* const loads = loads_.data();
+        Region& of = of_;
+        auto& out = out_;
         std::size_t i = first;
         try {
             // Likely, so that clang inlines what is done for a record: a loop of the usual guess would not be worth it.
             for (; i != all.size(); ++i) [[likely]] {
                 record<input>& r = all[i];
-                out_.mark();
+                out.mark();
                 at.touched = false;
                 // Not kept from record to record: whether two are of one slot is a matter of chance.
-                auto& operators = of_.operators_of(r.slot);
+                auto& operators = of.operators_of(r.slot);
                 ++loads[r.slot];
                 at.time = r.time;
                 at.next = r.next;
                 at.partition = r.partition;
                 at.slot = r.slot;
-                const auto& key = by::key_of(of_.partitioner(), std::as_const(r));
+                const auto& key = by::key_of(of.partitioner(), std::as_const(r));
                 at.key = &key;
                 if constexpr (calls_first) {
                     auto& result = calls_.results()[i];
