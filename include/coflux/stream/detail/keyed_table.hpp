@@ -14,8 +14,9 @@
 
 namespace coflux::stream::detail {
 
-/// A vector has the entries in no order; an open table of 32-bit indexes finds them by linear probing. An entry that
-/// is erased is replaced by the last one, so a walk over all sees no gaps.
+/// A vector has the entries in no order; an open table of 32-bit indexes finds them by linear probing. It is at most half
+/// full: how many probes a key takes is what a processor cannot foresee. An entry that is erased is replaced by the last
+/// one, so a walk over all sees no gaps.
 template <typename Key, typename State>
 class keyed_table {
 public:
@@ -108,7 +109,7 @@ public:
             entry& each = entries.emplace_back();
             in(each.key, each.state);
         }
-        std::vector<cell> index(std::bit_ceil(entries.size() + entries.size() / 3 + 1));
+        std::vector<cell> index(std::bit_ceil(entries.size() * 2));
         if (!index_all(entries, index)) throw corrupt_state("coflux: the stored state has a key twice");
         entries_ = std::move(entries);
         take(std::move(index));
@@ -173,7 +174,7 @@ private:
 
     // Returns: the state of a key that is not in the table.
     [[gnu::noinline]] State& add(const Key& key, std::uint64_t hash, State&& state) {
-        if ((entries_.size() + 1) * 4 > index_.size() * 3) grow();
+        if ((entries_.size() + 1) * 2 > index_.size()) grow();
         std::size_t at = hash & mask_;
         while (index_[at].entry != none) at = (at + 1) & mask_;
         entries_.push_back(entry{key, std::move(state)});
