@@ -174,12 +174,6 @@ class Limits(PlantedTree):
         self.plant("src/base/limit.cpp", *["//"] * 801)
         self.assertEqual(self.check(), (["src/base/limit.cpp:801: 801 lines, the limit is 800"], []))
 
-    def test_the_core_has_limits_of_its_own(self) -> None:
-        self.plant("src/core/limit.cpp", *["//"] * 400)
-        self.assertEqual(self.check()[0], [])
-        self.plant("src/core/limit.cpp", *["//"] * 401)
-        self.assertEqual(self.check()[0], ["src/core/limit.cpp:401: 401 lines, the limit in the core is 400"])
-
     def test_a_long_function_of_the_core(self) -> None:
         def planted(lines: int) -> list[str]:
             body = ["    for (;;) {  // }", '        call("{");', *["        call();"] * (lines - 5), "    }", "}"]
