@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include <coflux/core/detail/frame/frame_control.hpp>
+#include <coflux/core/detail/frame/frame.hpp>
 #include <coflux/core/detail/scope/failure.hpp>
 #include <coflux/core/detail/thread/thread_state.hpp>
 #include <coflux/core/environment.hpp>

@@ -3,7 +3,7 @@
 #include <memory_resource>
 #include <new>
 
-#include <coflux/core/detail/frame/frame_control.hpp>
+#include <coflux/core/detail/frame/frame.hpp>
 #include <coflux/memory/frame_pool.hpp>
 
 #include "allocation_faults.hpp"

@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <utility>
 
-#include <coflux/core/detail/frame/frame_allocation.hpp>
+#include <coflux/core/detail/frame/frame.hpp>
 #include <coflux/core/detail/handle/await_access.hpp>
 #include <coflux/core/detail/handle/call_frame.hpp>
 #include <coflux/core/detail/promise/await_transform.hpp>

@@ -9,7 +9,6 @@
 
 #include <coflux/base/assert.hpp>
 #include <coflux/base/atomic.hpp>
-#include <coflux/core/detail/frame/frame_control.hpp>
 #include <coflux/core/detail/scope/child_count.hpp>
 #include <coflux/core/detail/scope/deadline_hook.hpp>
 #include <coflux/core/detail/scope/environment_data.hpp>

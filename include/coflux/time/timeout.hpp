@@ -10,8 +10,8 @@
 
 #include <coflux/combine/detail/outcome_awaiter.hpp>
 #include <coflux/core/deadline.hpp>  // IWYU pragma: export
+#include <coflux/core/detail/frame/frame.hpp>
 #include <coflux/core/detail/handle/wrapper.hpp>
-#include <coflux/core/detail/join/waiter.hpp>
 #include <coflux/core/detail/promise/result.hpp>
 #include <coflux/core/detail/wait/request.hpp>
 #include <coflux/core/detail/wait/turn.hpp>

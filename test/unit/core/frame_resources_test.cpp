@@ -1,5 +1,5 @@
 // Which resources see every frame that goes back: all but those two that are known to do nothing with it.
-#include <coflux/core/detail/frame/frame_allocation.hpp>
+#include <coflux/core/detail/frame/frame.hpp>
 
 #include <array>
 #include <cstddef>

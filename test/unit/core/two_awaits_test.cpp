@@ -1,7 +1,7 @@
 // Several awaits in one expression. Where results are taken late (COFLUX_LATE_RESULTS), all are completed before the
 // first result is taken; if that throws, the results of the other awaits are never taken. Things that they hold must
 // not stay, and their errors must not be lost.
-#include <coflux/core/detail/frame/frame_control.hpp>
+#include <coflux/core/detail/frame/frame.hpp>
 
 #include <optional>
 #include <stdexcept>

@@ -10,7 +10,7 @@
 
 #include <coflux/base/atomic.hpp>
 #include <coflux/channel/detail/channel_core.hpp>
-#include <coflux/core/detail/join/waiter.hpp>
+#include <coflux/core/detail/frame/frame.hpp>
 
 namespace coflux::detail {
 

@@ -8,8 +8,8 @@
 #include <coroutine>
 #include <cstddef>
 
+#include <coflux/core/detail/frame/frame.hpp>
 #include <coflux/core/detail/join/await_frame.hpp>
-#include <coflux/core/detail/join/waiter.hpp>
 #include <coflux/core/detail/promise/promise_base.hpp>
 #include <coflux/core/detail/promise/result.hpp>
 #include <coflux/core/detail/scope/failure.hpp>

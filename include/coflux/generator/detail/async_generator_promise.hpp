@@ -13,7 +13,7 @@
 #include <utility>
 
 #include <coflux/base/address_of.hpp>
-#include <coflux/core/detail/frame/frame_allocation.hpp>
+#include <coflux/core/detail/frame/frame.hpp>
 #include <coflux/core/detail/promise/await_transform.hpp>
 #include <coflux/core/detail/promise/completion.hpp>
 #include <coflux/core/environment_object.hpp>

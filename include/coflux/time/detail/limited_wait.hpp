@@ -3,7 +3,7 @@
 
 #include <coroutine>
 
-#include <coflux/core/detail/join/waiter.hpp>
+#include <coflux/core/detail/frame/frame.hpp>
 #include <coflux/core/detail/promise/promise_base.hpp>
 #include <coflux/core/detail/wait/stop_relay.hpp>
 #include <coflux/time/detail/time_limit.hpp>

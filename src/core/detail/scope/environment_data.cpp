@@ -3,7 +3,7 @@
 #include <typeinfo>
 
 #include <coflux/base/assert.hpp>
-#include <coflux/core/detail/frame/frame_control.hpp>
+#include <coflux/core/detail/frame/frame.hpp>
 #include <coflux/memory/arena.hpp>
 #include <coflux/memory/frame_pool.hpp>
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include <coflux/base/config.hpp>
-#include <coflux/core/detail/frame/frame_control.hpp>
+#include <coflux/core/detail/frame/frame.hpp>
 
 namespace coflux::detail {
 

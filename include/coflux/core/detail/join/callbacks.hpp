@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <utility>
 
-#include <coflux/core/detail/join/waiter.hpp>
+#include <coflux/core/detail/frame/frame.hpp>
 #include <coflux/core/detail/promise/copied_result.hpp>
 #include <coflux/core/detail/promise/result.hpp>
 

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <source_location>
 
-#include <coflux/core/detail/frame/frame_allocation.hpp>
+#include <coflux/core/detail/frame/frame.hpp>
 #include <coflux/core/detail/promise/await_transform.hpp>
 #include <coflux/core/detail/promise/completion.hpp>
 #include <coflux/core/detail/scope/no_executor.hpp>

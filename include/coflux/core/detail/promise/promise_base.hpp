@@ -10,8 +10,7 @@
 
 #include <coflux/base/config.hpp>
 #include <coflux/base/stack.hpp>
-#include <coflux/core/detail/frame/frame_control.hpp>
-#include <coflux/core/detail/join/waiter.hpp>
+#include <coflux/core/detail/frame/frame.hpp>
 #include <coflux/core/detail/promise/coroutine_kind.hpp>
 #include <coflux/core/detail/thread/transfer.hpp>
 #include <coflux/core/detail/thread/worker.hpp>
