@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <optional>
 
-#include <coflux/core/detail/scope/environment_data.hpp>
 #include <coflux/core/environment.hpp>
 
 namespace coflux::detail {

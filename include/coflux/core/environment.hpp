@@ -6,15 +6,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory_resource>
+#include <span>
 
 #include <coflux/base/assert.hpp>
 #include <coflux/base/atomic.hpp>
+#include <coflux/base/config.hpp>
 #include <coflux/core/detail/scope/child_count.hpp>
 #include <coflux/core/detail/scope/deadline_hook.hpp>
-#include <coflux/core/detail/scope/environment_data.hpp>
 #include <coflux/core/detail/scope/failure.hpp>
-#include <coflux/core/detail/scope/parent_ref.hpp>
 #include <coflux/core/detail/thread/thread_state.hpp>
+#include <coflux/core/errors.hpp>
 #include <coflux/core/executor.hpp>
 #include <coflux/core/stop.hpp>
 #include <coflux/memory/frame_pool.hpp>
@@ -32,6 +33,105 @@ class scope_stops;
 class wait_operation;
 class wait_records;
 struct stop_walk;
+
+/// The time of an environment without a deadline.
+inline constexpr std::int64_t no_deadline = INT64_MAX;
+
+/// What an environment object adds to the environment above it, for all coroutines made in it.
+struct environment_data {
+    std::pmr::memory_resource* frames = nullptr;  ///< nullptr: the frame pool, which is then called directly
+    std::uint32_t frames_flags = 0;               ///< what the word of a frame from `frames` has set
+    executor_entry first = no_executor;           ///< of its executors: here, so that a fork finds it by one load
+    std::span<const executor_entry> others;       ///< the rest
+    const environment_data* outer = nullptr;      ///< the nearest environment object around this one that has executors
+    const environment_data* around = nullptr;     ///< what is above this one
+    std::int64_t deadline = no_deadline;          ///< in ticks of std::chrono::steady_clock (core/deadline.hpp)
+    error_handler on_error = nullptr;
+
+    void use(std::pmr::memory_resource& memory) noexcept;
+
+    [[nodiscard]] COFLUX_INLINE const executor_entry* find(const executor_key* key,
+                                                           std::size_t position) const noexcept {
+        if (position == 0 && first.key == key) [[likely]]
+            return &first;
+        return find_slow(key, position);
+    }
+    [[nodiscard]] COFLUX_ASIDE const executor_entry* find_slow(const executor_key* key,
+                                                               std::size_t position) const noexcept;
+    [[nodiscard]] const executor_entry* find_object(const void* identity) const noexcept;
+};
+
+/// Names an environment_data, and says what every frame that is made asks: whether it comes from the frame pool, and
+/// whether it is made in an environment object.
+class data_ref {
+public:
+    /// No value yet: a call is given its environment by its awaiter.
+    data_ref() noexcept = default;
+    /// The reference in a coroutine. `data` may not have begun to live.
+    COFLUX_INLINE explicit data_ref(const environment_data& data, bool pooled) noexcept
+        : bits_(reinterpret_cast<std::uintptr_t>(&data) | (pooled ? 0 : from_resource)) {}
+    /// The reference in an environment object; set again when its resource is known.
+    [[nodiscard]] static data_ref of_object(const environment_data& data, bool pooled) noexcept {
+        data_ref r(data, pooled);
+        r.bits_ |= object;
+        return r;
+    }
+    /// The reference in a coroutine that is made in this environment.
+    [[nodiscard]] COFLUX_INLINE data_ref of_child() const noexcept {
+        data_ref r = *this;
+        r.bits_ &= ~object;
+        return r;
+    }
+
+    [[nodiscard]] COFLUX_INLINE bool pooled() const noexcept { return (bits_ & from_resource) == 0; }
+    [[nodiscard]] COFLUX_INLINE bool is_of_object() const noexcept { return (bits_ & object) != 0; }
+    /// Pooled, and of a coroutine.
+    [[nodiscard]] COFLUX_INLINE bool is_usual() const noexcept { return (bits_ & (from_resource | object)) == 0; }
+    [[nodiscard]] COFLUX_INLINE const environment_data& operator*() const noexcept {
+        return *reinterpret_cast<const environment_data*>(bits_ & ~(from_resource | object));
+    }
+    [[nodiscard]] COFLUX_INLINE const environment_data* operator->() const noexcept { return &**this; }
+
+private:
+    static constexpr std::uintptr_t from_resource = 1;
+    static constexpr std::uintptr_t object = 2;
+
+    std::uintptr_t bits_;
+};
+
+static_assert(alignof(environment_data) >= 4, "two tags of a data_ref");
+
+/// A coroutine's parent, and whether the coroutine has views or callbacks. If not, the parent may await it on its own
+/// stack without a look at its state.
+class parent_ref {
+public:
+    COFLUX_INLINE explicit parent_ref(environment* parent) noexcept : bits_(reinterpret_cast<std::uintptr_t>(parent)) {}
+
+    [[nodiscard]] COFLUX_INLINE environment* get() const noexcept {
+        return reinterpret_cast<environment*>(bits_ & ~shared);
+    }
+    [[nodiscard]] COFLUX_INLINE environment* operator->() const noexcept { return get(); }
+    /// For use while only this thread knows the coroutine.
+    [[nodiscard]] COFLUX_INLINE environment* own() const noexcept {
+        return reinterpret_cast<environment*>(bits_.own() & ~shared);
+    }
+    /// A call that was given no environment has no parent before it is awaited.
+    [[nodiscard]] COFLUX_INLINE bool is_none() const noexcept { return bits_ == 0; }
+    [[nodiscard]] COFLUX_INLINE environment& operator*() const noexcept { return *get(); }
+    /// It is `e`, and the coroutine is not shared.
+    [[nodiscard]] COFLUX_INLINE bool is_unshared(const environment* e) const noexcept {
+        return bits_ == reinterpret_cast<std::uintptr_t>(e);
+    }
+    /// For use before another thread knows the coroutine.
+    void become(environment* parent) noexcept { bits_ = reinterpret_cast<std::uintptr_t>(parent); }
+    /// The owner of the handle makes the first view or callback. Other threads may be reading.
+    void share() noexcept { bits_ = bits_ | shared; }
+
+private:
+    static constexpr std::uintptr_t shared = 1;
+
+    relaxed<std::uintptr_t> bits_;
+};
 
 /// The environment that a call is made in where it names none: its awaiter's.
 struct awaiters_environment {};
