@@ -2,7 +2,7 @@
 
 #include <cstdio>
 
-#include <coflux/core/detail/promise/result.hpp>
+#include <coflux/core/detail/promise/end.hpp>
 
 #include "core/detail/readable_name.hpp"
 #include "core/detail/scope/environment_tree.hpp"

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <new>
 
-#include <coflux/core/detail/join/await_frame.hpp>
+#include <coflux/core/detail/promise/await.hpp>
 #include <coflux/memory/frame_pool.hpp>
 
 namespace coflux::detail {

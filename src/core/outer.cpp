@@ -7,8 +7,8 @@
 #include <utility>
 
 #include <coflux/base/adaptive_lock.hpp>
-#include <coflux/core/detail/promise/owned_promise.hpp>
 #include <coflux/core/detail/promise/promise_base.hpp>
+#include <coflux/core/detail/promise/start.hpp>
 
 namespace coflux::detail {
 namespace {

@@ -15,7 +15,7 @@
 #include <coflux/channel/detail/channel_end.hpp>
 #include <coflux/channel/detail/queue_awaiters.hpp>
 #include <coflux/channel/detail/shared_state.hpp>
-#include <coflux/core/detail/promise/await_transform.hpp>
+#include <coflux/core/detail/promise/await.hpp>
 #include <coflux/core/detail/wait/request.hpp>
 #include <coflux/memory/frame_pool.hpp>
 

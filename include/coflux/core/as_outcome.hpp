@@ -9,8 +9,8 @@
 #include <utility>
 
 #include <coflux/base/address_of.hpp>
-#include <coflux/core/detail/promise/await_transform.hpp>
-#include <coflux/core/detail/promise/result.hpp>
+#include <coflux/core/detail/promise/await.hpp>
+#include <coflux/core/detail/promise/end.hpp>
 #include <coflux/core/detail/thread/transfer.hpp>
 #include <coflux/core/outcome.hpp>
 

@@ -37,7 +37,7 @@ struct stop_walk;
 /// The time of an environment without a deadline.
 inline constexpr std::int64_t no_deadline = INT64_MAX;
 
-/// What an environment object adds to the environment above it, for all coroutines made in it.
+/// The additions of an environment object to the environment above it, for all coroutines made in it.
 struct environment_data {
     std::pmr::memory_resource* frames = nullptr;  ///< nullptr: the frame pool, which is then called directly
     std::uint32_t frames_flags = 0;               ///< what the word of a frame from `frames` has set

@@ -7,11 +7,10 @@
 #include <utility>
 
 #include <coflux/core/detail/handle/await_access.hpp>
-#include <coflux/core/detail/handle/owned_frame.hpp>
 #include <coflux/core/detail/join/callbacks.hpp>
-#include <coflux/core/detail/promise/copied_result.hpp>
-#include <coflux/core/detail/promise/owned_promise.hpp>
-#include <coflux/core/detail/promise/result.hpp>
+#include <coflux/core/detail/promise/await.hpp>
+#include <coflux/core/detail/promise/end.hpp>
+#include <coflux/core/detail/promise/start.hpp>
 #include <coflux/core/fork_view.hpp>
 #include <coflux/fwd.hpp>
 

@@ -9,7 +9,7 @@
 
 #include <coflux/base/address_of.hpp>
 #include <coflux/core/detail/handle/await_access.hpp>
-#include <coflux/core/detail/promise/result.hpp>
+#include <coflux/core/detail/promise/end.hpp>
 #include <coflux/core/detail/wait/turn.hpp>
 #include <coflux/core/detail/wait/wait_operation.hpp>
 #include <coflux/fwd.hpp>

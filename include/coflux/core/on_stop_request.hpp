@@ -8,7 +8,7 @@
 #include <utility>
 
 #include <coflux/base/atomic.hpp>
-#include <coflux/core/detail/promise/await_transform.hpp>
+#include <coflux/core/detail/promise/await.hpp>
 #include <coflux/core/detail/wait/request.hpp>
 #include <coflux/core/detail/wait/wait_operation.hpp>
 

@@ -5,8 +5,8 @@
 #include <type_traits>
 #include <utility>
 
-#include <coflux/core/detail/promise/owned_promise.hpp>
-#include <coflux/core/detail/promise/result.hpp>
+#include <coflux/core/detail/promise/end.hpp>
+#include <coflux/core/detail/promise/start.hpp>
 #include <coflux/core/fork.hpp>
 #include <coflux/fwd.hpp>
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include <coflux/core/detail/handle/wrapper.hpp>
-#include <coflux/core/detail/promise/result.hpp>
+#include <coflux/core/detail/promise/end.hpp>
 #include <coflux/core/detail/wait/request.hpp>
 #include <coflux/core/outcome.hpp>
 

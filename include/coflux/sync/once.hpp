@@ -10,7 +10,7 @@
 #include <coflux/base/atomic.hpp>
 #include <coflux/base/config.hpp>
 #include <coflux/core/call.hpp>
-#include <coflux/core/detail/promise/await_transform.hpp>
+#include <coflux/core/detail/promise/await.hpp>
 #include <coflux/core/detail/wait/request.hpp>
 #include <coflux/sync/detail/optional_call.hpp>
 #include <coflux/sync/mutex.hpp>

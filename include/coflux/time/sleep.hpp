@@ -5,7 +5,7 @@
 #include <coroutine>
 #include <type_traits>
 
-#include <coflux/core/detail/promise/await_transform.hpp>
+#include <coflux/core/detail/promise/await.hpp>
 #include <coflux/core/detail/wait/request.hpp>
 #include <coflux/core/detail/wait/wait_operation.hpp>
 #include <coflux/time/clock.hpp>

@@ -12,7 +12,7 @@
 #include <coflux/core/deadline.hpp>  // IWYU pragma: export
 #include <coflux/core/detail/frame/frame.hpp>
 #include <coflux/core/detail/handle/wrapper.hpp>
-#include <coflux/core/detail/promise/result.hpp>
+#include <coflux/core/detail/promise/end.hpp>
 #include <coflux/core/detail/wait/request.hpp>
 #include <coflux/core/detail/wait/turn.hpp>
 #include <coflux/time/clock.hpp>

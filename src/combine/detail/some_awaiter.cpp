@@ -3,7 +3,7 @@
 #include <stdexcept>
 #include <string>
 
-#include <coflux/core/detail/join/await_frame.hpp>
+#include <coflux/core/detail/promise/await.hpp>
 #include <coflux/core/detail/scope/failure.hpp>
 
 #include "core/detail/scope/scope_failures.hpp"

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include <coflux/core/detail/join/await_frame.hpp>
+#include <coflux/core/detail/promise/await.hpp>
 #include <coflux/core/detail/thread/transfer.hpp>
 #include <coflux/core/detail/wait/turn.hpp>
 

@@ -1,5 +1,5 @@
 // Handles are awaited wherever they come from: chosen by a conditional operator, moved, assigned, swapped.
-#include <coflux/core/detail/handle/awaited_frame.hpp>
+#include <coflux/core/detail/promise/await.hpp>
 
 #include <string>
 #include <utility>

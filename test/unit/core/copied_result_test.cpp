@@ -1,5 +1,5 @@
 // Results whose type says that it can be copied, and cannot: a container of what only moves, and a class that has one.
-#include <coflux/core/detail/promise/copied_result.hpp>
+#include <coflux/core/detail/promise/end.hpp>
 
 #include <chrono>
 #include <memory>

@@ -1,7 +1,7 @@
 // A coroutine that ends nested on its awaiter's stack frees its own frame, and its result goes by the thread: whatever
 // it returns, whatever its parameters do when they die, and whatever else ends meanwhile. docs/design/fork_join.md has
 // the protocol.
-#include <coflux/core/detail/promise/result.hpp>
+#include <coflux/core/detail/promise/end.hpp>
 
 #include <array>
 #include <atomic>

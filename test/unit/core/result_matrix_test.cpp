@@ -1,6 +1,6 @@
 // Every kind of result, through every way to take one, with the n-th copy or move of it throwing for every n: each
 // object dies once, no frame stays, and what was thrown arrives as what the way promises.
-#include <coflux/core/detail/promise/result.hpp>
+#include <coflux/core/detail/promise/end.hpp>
 
 #include <atomic>
 #include <cstddef>

@@ -9,9 +9,9 @@
 #include <cstddef>
 
 #include <coflux/core/detail/frame/frame.hpp>
-#include <coflux/core/detail/join/await_frame.hpp>
+#include <coflux/core/detail/promise/await.hpp>
+#include <coflux/core/detail/promise/end.hpp>
 #include <coflux/core/detail/promise/promise_base.hpp>
-#include <coflux/core/detail/promise/result.hpp>
 #include <coflux/core/detail/scope/failure.hpp>
 #include <coflux/core/detail/wait/stop_relay.hpp>
 

@@ -11,8 +11,8 @@
 #include <coflux/base/adaptive_lock.hpp>
 #include <coflux/base/intrusive_list.hpp>
 #include <coflux/core/detail/frame/frame.hpp>
+#include <coflux/core/detail/promise/end.hpp>
 #include <coflux/core/detail/promise/promise_base.hpp>
-#include <coflux/core/detail/promise/result.hpp>
 #include <coflux/core/detail/wait/request.hpp>
 #include <coflux/core/detail/wait/wait_list.hpp>
 #include <coflux/core/detail/wait/wait_operation.hpp>

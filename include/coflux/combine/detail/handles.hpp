@@ -12,7 +12,7 @@
 #include <vector>
 
 #include <coflux/core/detail/handle/wrapper.hpp>
-#include <coflux/core/detail/promise/result.hpp>
+#include <coflux/core/detail/promise/end.hpp>
 
 namespace coflux::detail {
 

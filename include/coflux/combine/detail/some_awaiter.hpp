@@ -11,7 +11,7 @@
 #include <coflux/base/atomic.hpp>
 #include <coflux/combine/detail/handles.hpp>
 #include <coflux/core/detail/frame/frame.hpp>
-#include <coflux/core/detail/promise/completion.hpp>
+#include <coflux/core/detail/promise/end.hpp>
 #include <coflux/core/detail/promise/promise_base.hpp>
 #include <coflux/core/detail/wait/stop_relay.hpp>
 #include <coflux/core/outcome.hpp>

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include <coflux/base/address_of.hpp>
-#include <coflux/core/detail/promise/result.hpp>
+#include <coflux/core/detail/promise/end.hpp>
 #include <coflux/core/outcome.hpp>
 
 namespace coflux::detail {

@@ -14,8 +14,8 @@
 
 #include <coflux/base/address_of.hpp>
 #include <coflux/core/detail/frame/frame.hpp>
-#include <coflux/core/detail/promise/await_transform.hpp>
-#include <coflux/core/detail/promise/completion.hpp>
+#include <coflux/core/detail/promise/await.hpp>
+#include <coflux/core/detail/promise/end.hpp>
 #include <coflux/core/environment_object.hpp>
 #include <coflux/core/parameters.hpp>
 #include <coflux/core/this_coroutine.hpp>

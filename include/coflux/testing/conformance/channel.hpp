@@ -9,7 +9,7 @@
 #include <vector>
 
 #include <coflux/base/config.hpp>
-#include <coflux/core/detail/promise/await_transform.hpp>
+#include <coflux/core/detail/promise/await.hpp>
 #include <coflux/core/task.hpp>
 #include <coflux/executor/thread_pool.hpp>
 #include <coflux/testing/conformance/detail/subject.hpp>

@@ -2,8 +2,8 @@
 
 #include <new>
 
-#include <coflux/core/detail/join/await_frame.hpp>
 #include <coflux/core/detail/join/callbacks.hpp>
+#include <coflux/core/detail/promise/await.hpp>
 #include <coflux/memory/frame_pool.hpp>
 
 #include "core/detail/scope/environment_tree.hpp"

@@ -11,7 +11,7 @@
 
 #include <coflux/base/address_of.hpp>
 #include <coflux/core/detail/handle/await_access.hpp>
-#include <coflux/core/detail/promise/await_transform.hpp>
+#include <coflux/core/detail/promise/await.hpp>
 #include <coflux/core/fork.hpp>
 #include <coflux/core/task.hpp>
 

@@ -9,8 +9,7 @@
 #include <utility>
 
 #include <coflux/core/detail/frame/frame.hpp>
-#include <coflux/core/detail/promise/copied_result.hpp>
-#include <coflux/core/detail/promise/result.hpp>
+#include <coflux/core/detail/promise/end.hpp>
 
 namespace coflux::detail {
 

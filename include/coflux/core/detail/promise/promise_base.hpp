@@ -1,5 +1,5 @@
-// The part of a promise that knows neither result nor coroutine type: creation, await, end, stop. Its awaits of frames
-// are defined in core/detail/join/await_frame.hpp, its end in core/detail/promise/completion.hpp.
+// The part of a promise that knows neither result nor coroutine type. Its fast paths are defined where they are told:
+// the start in start.hpp, the await in await.hpp, the end in end.hpp.
 #pragma once
 
 #include <coroutine>
@@ -19,7 +19,7 @@
 namespace coflux::detail {
 
 /// Base of every promise. At offset 0 of the promise, which no compiler puts further than 16 bytes into the frame,
-/// because results are stored without over-alignment (completion.hpp).
+/// because results are stored without over-alignment (end.hpp).
 class promise_base : public environment {
 public:
     [[nodiscard]] COFLUX_INLINE std::coroutine_handle<> handle() noexcept {
@@ -89,11 +89,7 @@ public:
 
     /// Begins the new coroutine, which is suspended in front of its body, in the call that makes it; later if the stack
     /// has no room for it (docs/design/fork_join.md).
-    COFLUX_INLINE void begin_in_creator(std::coroutine_handle<> h) noexcept {
-        if (COFLUX_TAIL_CALLS || !has_room_to_begin()) [[unlikely]]
-            return begin_slowly(h);
-        run(h);
-    }
+    COFLUX_INLINE void begin_in_creator(std::coroutine_handle<> h) noexcept;
     /// While it is in thread_state::begins: the coroutine behind it. It has no scope yet, so the word of its scope's
     /// failures is free.
     [[nodiscard]] promise_base* next_to_begin() const noexcept { return static_cast<promise_base*>(failures_); }
@@ -140,7 +136,7 @@ public:
     /// The coroutine waits for the first time: its scope is where the record of that is kept.
     void open_for_waits() noexcept { control().word.set(frame_flags::scope_open); }
 
-    // Defined in core/detail/join/await_frame.hpp.
+    // Defined in core/detail/promise/await.hpp.
 
     /// Before an await of `child`, a fork: if it is the newest of this worker's forks, and so has not begun, it runs
     /// here and now, nested on this coroutine's stack. True if it has ended there, with a value; else the caller waits
@@ -187,7 +183,7 @@ public:
 
     // --- the end ---
 
-    // Defined in core/detail/promise/completion.hpp.
+    // Defined in core/detail/promise/end.hpp.
 
     /// The body ended with a value, nested on the stack of an awaiter that wants no frame, and no child is left: the
     /// coroutine frees itself.
@@ -271,37 +267,16 @@ protected:
     /// Counts the new coroutine with its parent's children. One that starts inline in its parent's own call is counted
     /// when it suspends: until then the parent cannot end; and one that is queued when it is.
     template <start_kind Kind>
-    COFLUX_INLINE void count_in(frame_control& c) noexcept {
-        // One that is counted atomically is counted at once: its creator does not hold the parent as a caller does.
-        if (c.word.is_counted_atomically()) [[unlikely]]
-            return count_in_atomically(c);
-        if constexpr (Kind == start_kind::inline_start) return;
-        if constexpr (Kind == start_kind::inherited) {
-            if (runs_on() == nullptr) return;
-        }
-        count_by_owner();
-    }
-
+    COFLUX_INLINE void count_in(frame_control& c) noexcept;
     /// Counts the new coroutine, and queues it for its first resumption.
-    COFLUX_INLINE void count_and_start(std::coroutine_handle<> h) noexcept {
-        const executor_entry* const own = executor_.own();
-        if (this_thread.current != parent_.own()) [[unlikely]]
-            return count_and_start_atomically(h);
-        count_by_owner();
-        start_on(own, h);
-    }
-
+    COFLUX_INLINE void count_and_start(std::coroutine_handle<> h) noexcept;
     /// Queues the new coroutine for its first resumption.
-    COFLUX_INLINE void start(std::coroutine_handle<> h) noexcept { start_on(executor_.own(), h); }
+    COFLUX_INLINE void start(std::coroutine_handle<> h) noexcept;
 
 private:
     void mark(std::uint32_t m) noexcept { marks_.store(marks_.load(memory_order_relaxed) | m, memory_order_relaxed); }
 
-    COFLUX_INLINE void start_on(const executor_entry* own, std::coroutine_handle<> h) noexcept {
-        if (this_thread.executor == own->identity) [[likely]]
-            return this_thread.queues->push_fork(h);
-        start_elsewhere(h);
-    }
+    COFLUX_INLINE void start_on(const executor_entry* own, std::coroutine_handle<> h) noexcept;
     COFLUX_INLINE void count_by_owner() noexcept { parent_.own()->own_.children.add_by_owner(); }
 
     /// True if there may be news of a stop, or the coroutine is still inside the call that made it.

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include <coflux/core/detail/promise/await_transform.hpp>
+#include <coflux/core/detail/promise/await.hpp>
 #include <coflux/core/environment.hpp>
 #include <coflux/core/executor.hpp>
 #include <coflux/core/make_environment.hpp>

@@ -1,12 +1,42 @@
-#include <coflux/core/detail/scope/no_executor.hpp>
+// The slow paths of a coroutine's start.
+#include <coflux/core/detail/promise/start.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cstdio>
 
 #include "core/detail/readable_name.hpp"
+#include "core/detail/scope/environment_tree.hpp"
+#include "core/detail/scope/scope_children.hpp"
 
 namespace coflux::detail {
+
+void promise_base::start_elsewhere(std::coroutine_handle<> h) noexcept {
+    runs_on()->post(h);
+}
+
+void promise_base::count_in_atomically(frame_control& c) noexcept {
+    if (scope_children::add_atomically(*parent_) == child_added::too_late) [[unlikely]] {
+        const std::source_location at = c.location();
+        fail(__FILE__, __LINE__, "open()",
+             "%s was made in the environment of a coroutine that has ended, or in one that has been joined: by the "
+             "destructor of a parameter or of a result? Those outlive the scope",
+             readable_name(at.function_name()).c_str());
+    }
+    if (c.word.has(frame_flags::listed)) scope_children::list(*parent_, c);
+}
+
+void promise_base::count_and_start_atomically(std::coroutine_handle<> h) noexcept {
+    frame_control& c = control();
+    c.word.count_atomically();
+    count_in_atomically(c);
+    start(h);
+}
+
+void promise_base::mark_as_task() noexcept {
+    if (environment_tree::is_object(*parent_) && environment_tree::owner(*parent_) == nullptr) mark(is_root);
+}
+
 namespace {
 
 /// Names with commas between them, as far as there is room.

@@ -1,14 +1,18 @@
-// The promise of forks and tasks: eager, counted by the scope it was made in.
+// How forks and tasks begin: their promise, eager, counted by the scope it was made in.
+//
+// The page docs/design/fork_join.md has the argument.
 #pragma once
 
 #include <coroutine>
 #include <cstddef>
 #include <source_location>
 
+#include <coflux/base/config.hpp>
 #include <coflux/core/detail/frame/frame.hpp>
-#include <coflux/core/detail/promise/await_transform.hpp>
-#include <coflux/core/detail/promise/completion.hpp>
-#include <coflux/core/detail/scope/no_executor.hpp>
+#include <coflux/core/detail/promise/await.hpp>
+#include <coflux/core/detail/promise/end.hpp>
+#include <coflux/core/detail/promise/promise_base.hpp>
+#include <coflux/core/environment.hpp>
 #include <coflux/core/executor.hpp>
 #include <coflux/core/parameters.hpp>
 #include <coflux/fwd.hpp>
@@ -20,6 +24,10 @@ inline constexpr start_kind start_kind_of =
     std::is_same_v<E, inherit_executor>                ? start_kind::inherited
     : starts_inline<typename executor_choice<E>::type> ? start_kind::inline_start
                                                        : start_kind::queued;
+
+/// Fails because a coroutine names an executor that its environment does not have.
+[[noreturn]] COFLUX_COLD void fail_no_executor(const environment& in, const executor_key& wanted,
+                                               std::size_t position) noexcept;
 
 template <typename E>
 COFLUX_INLINE const executor_entry* choose_executor(const environment& parent) noexcept {
@@ -37,6 +45,42 @@ COFLUX_INLINE const executor_entry* choose_executor(const environment& parent) n
 /// Without NDEBUG: notes a fork or task that a coroutine makes in the environment that it was itself made in, and that
 /// outer() has not named. `at`: where the new one is defined.
 COFLUX_COLD void note_sibling(promise_base& made, std::source_location at) noexcept;
+
+COFLUX_INLINE void promise_base::start_on(const executor_entry* own, std::coroutine_handle<> h) noexcept {
+    if (this_thread.executor == own->identity) [[likely]]
+        return this_thread.queues->push_fork(h);
+    start_elsewhere(h);
+}
+
+COFLUX_INLINE void promise_base::start(std::coroutine_handle<> h) noexcept {
+    start_on(executor_.own(), h);
+}
+
+template <start_kind Kind>
+COFLUX_INLINE void promise_base::count_in(frame_control& c) noexcept {
+    // One that is counted atomically is counted at once: its creator does not hold the parent as a caller does.
+    if (c.word.is_counted_atomically()) [[unlikely]]
+        return count_in_atomically(c);
+    if constexpr (Kind == start_kind::inline_start) return;
+    if constexpr (Kind == start_kind::inherited) {
+        if (runs_on() == nullptr) return;
+    }
+    count_by_owner();
+}
+
+COFLUX_INLINE void promise_base::count_and_start(std::coroutine_handle<> h) noexcept {
+    const executor_entry* const own = executor_.own();
+    if (this_thread.current != parent_.own()) [[unlikely]]
+        return count_and_start_atomically(h);
+    count_by_owner();
+    start_on(own, h);
+}
+
+COFLUX_INLINE void promise_base::begin_in_creator(std::coroutine_handle<> h) noexcept {
+    if (COFLUX_TAIL_CALLS || !has_room_to_begin()) [[unlikely]]
+        return begin_slowly(h);
+    run(h);
+}
 
 /// Operations that owned promises share, whatever their result.
 template <typename T, typename E>

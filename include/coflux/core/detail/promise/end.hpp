@@ -1,5 +1,5 @@
-// The end of a coroutine: where its result goes, what becomes of its frame, and its awaiter goes on. The fast paths;
-// src/core/detail/promise/completion.cpp has the slow ones.
+// The end of a coroutine: where its result goes, what becomes of its frame, how its awaiter goes on, and takes the
+// result. The fast paths; end.cpp has the slow ones.
 //
 // The page docs/design/fork_join.md has the argument.
 #pragma once
@@ -10,11 +10,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <exception>
 #include <new>
 #include <type_traits>
 #include <utility>
 
 #include <coflux/base/address_of.hpp>
+#include <coflux/base/assert.hpp>
+#include <coflux/base/atomic.hpp>
 #include <coflux/base/config.hpp>
 #include <coflux/core/detail/promise/promise_base.hpp>
 #include <coflux/core/outcome.hpp>
@@ -277,5 +280,140 @@ public:
 private:
     bool gone_;
 };
+
+// --- the awaiter takes the result, and frees the frame
+
+/// Copies results of type T. Only view() and callbacks make what copies: a type may say that it can be copied, and not
+/// compile where it is, as a std::vector of what only moves does, and a class that has one.
+template <typename T>
+class copied_result {
+    using kept = kept_result<T>;
+
+public:
+    /// Before a frame gets its first view or callback, which publishes it.
+    static void made_possible() noexcept {
+        if constexpr (!std::is_trivially_copy_constructible_v<kept>) copy_.store(&copy, memory_order_relaxed);
+    }
+    static COFLUX_INLINE kept of(const kept& result) {
+        if constexpr (std::is_trivially_copy_constructible_v<kept>) {
+            return result;
+        } else {
+            return copied_aside(result);
+        }
+    }
+
+private:
+    static COFLUX_NOINLINE kept copied_aside(const kept& result) {
+        const auto copies = copy_.load(memory_order_relaxed);
+        COFLUX_VERIFY(copies != nullptr,
+                      "a result has views or callbacks that were made by another library, which hides its symbols");
+        return copies(result);
+    }
+    static kept copy(const kept& result) { return result; }
+
+    COFLUX_SHARED static inline constinit atomic<kept (*)(const kept&)> copy_{nullptr};
+};
+
+/// Moves the value out of a finished coroutine.
+template <typename T>
+T take_value(frame_control& c) {
+    if constexpr (std::is_reference_v<T>) {
+        return static_cast<T>(*promise_of<T>(c).result());
+    } else if constexpr (!std::is_void_v<T>) {
+        return std::move(promise_of<T>(c).result());
+    }
+}
+
+/// Frees a finished frame at the end of a scope.
+class consumed_frame {
+public:
+    explicit consumed_frame(frame_control& c) noexcept : c_(c) {}
+    ~consumed_frame() { promise_base::consumed(c_); }
+    consumed_frame(const consumed_frame&) = delete;
+    consumed_frame& operator=(const consumed_frame&) = delete;
+
+private:
+    frame_control& c_;
+};
+
+/// At the end of a scope frees a frame that ended with a value and was never shared.
+class destroyed_frame {
+public:
+    COFLUX_INLINE explicit destroyed_frame(frame_control& c) noexcept : c_(c) {}
+    COFLUX_INLINE ~destroyed_frame() { promise_base::free_plainly(c_); }
+    destroyed_frame(const destroyed_frame&) = delete;
+    destroyed_frame& operator=(const destroyed_frame&) = delete;
+
+private:
+    frame_control& c_;
+};
+
+/// Frees a finished frame that holds an error, and throws it.
+[[noreturn]] COFLUX_COLD void consume_error(frame_control& c);
+
+/// True if views of a finished coroutine are left besides its handle.
+inline bool is_viewed(frame_control& c) noexcept {
+    // [join.is_viewed]
+    return c.join.is_shared() &&
+           c.references().load(memory_order_acquire) > 1;  // pairs with the release in drop_reference()
+}
+
+/// Takes the result of a finished coroutine that was not stopped: moves the value out or throws the error; the frame
+/// is freed.
+template <typename T>
+COFLUX_INLINE T consume(frame_control& c) {
+    if (c.word.end() == ending::error) [[unlikely]]
+        consume_error(c);
+    const consumed_frame frees(c);
+    if constexpr (std::is_object_v<T> && std::is_copy_constructible_v<T>) {
+        // Views still look at the value: leave it to them.
+        if (is_viewed(c)) return copied_result<T>::of(promise_of<T>(c).result());
+    }
+    return take_value<T>(c);
+}
+
+/// `make()` as an outcome: what it throws is one, too.
+template <typename T, typename Make>
+outcome<T> caught_outcome(Make make) noexcept {
+    try {
+        if constexpr (std::is_void_v<T>) {
+            make();
+            return outcome<T>(std::in_place);
+        } else {
+            return outcome<T>(std::in_place, make());
+        }
+    } catch (...) {
+        return outcome<T>(std::current_exception());
+    }
+}
+
+/// The end of a finished coroutine as an outcome; the value is moved out. An exception of the move is an error like
+/// another.
+template <typename T>
+outcome<T> outcome_of(frame_control& c) noexcept {
+    if (c.word.end() == ending::stopped) return stopped;
+    if (c.word.end() == ending::error) {
+        c.error->observe();
+        return outcome<T>(*c.error);
+    }
+    if constexpr (std::is_void_v<T>) {
+        return outcome<T>(std::in_place);
+    } else if constexpr (std::is_reference_v<T>) {
+        return outcome<T>(std::in_place, promise_of<T>(c).result());
+    } else {
+        if constexpr (std::is_copy_constructible_v<T>) {
+            if (is_viewed(c))
+                return caught_outcome<T>([&c] { return copied_result<T>::of(promise_of<T>(c).result()); });
+        }
+        return caught_outcome<T>([&c]() -> kept_result<T>&& { return std::move(promise_of<T>(c).result()); });
+    }
+}
+
+/// Takes the outcome, and frees the frame.
+template <typename T>
+outcome<T> consume_outcome(frame_control& c) noexcept {
+    const consumed_frame frees(c);
+    return outcome_of<T>(c);
+}
 
 }  // namespace coflux::detail

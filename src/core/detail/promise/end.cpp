@@ -1,16 +1,16 @@
-// The end of a coroutine: waiting for children, waking waiters; unwind.cpp has that of a stopped one.
+// The end of a coroutine: waiting for children, waking waiters, giving up handles; and that of a stopped one.
 //
 // The page docs/design/fork_join.md has the states and the argument. The order within one end is always: unlist,
 // publish, callbacks, wake, release from the parent's count. After a waiter is woken the frame may be gone; after the
 // release the parent may be gone, and all that its environment names.
-#include <coflux/core/detail/promise/completion.hpp>
+#include <coflux/core/detail/promise/end.hpp>
 
 #include <exception>
 #include <utility>
 
 #include <coflux/base/assert.hpp>
+#include <coflux/core/detail/thread/thread_state.hpp>
 
-#include "core/detail/promise/end_for_messages.hpp"
 #include "core/detail/readable_name.hpp"
 #include "core/detail/scope/environment_tree.hpp"
 #include "core/detail/scope/scope_children.hpp"
@@ -20,6 +20,24 @@
 
 namespace coflux::detail {
 namespace {
+
+/// While it lives, code of users runs for the end of `c`, child of `parent`: messages name it.
+class end_for_messages {
+public:
+    end_for_messages(const frame_control& c, const environment* parent) noexcept
+        : ends_(std::exchange(this_thread.ends, &c)),
+          ends_in_(std::exchange(this_thread.ends_in, parent)) {}
+    ~end_for_messages() {
+        this_thread.ends = ends_;
+        this_thread.ends_in = ends_in_;
+    }
+    end_for_messages(const end_for_messages&) = delete;
+    end_for_messages& operator=(const end_for_messages&) = delete;
+
+private:
+    const frame_control* ends_;
+    const environment* ends_in_;
+};
 
 /// Collects the coroutines that go on: the first on this thread, the rest through their own executors. Where a
 /// coroutine that awaits another one is below, all of them go through their executors.
@@ -302,6 +320,156 @@ std::coroutine_handle<> promise_base::resume_from(promise_base& w, const void* h
     if (own == nullptr || own->identity == here) return w.handle();
     own->post(w.handle());
     return std::noop_coroutine();
+}
+
+// --- a handle that is given up, and the frame then
+
+void promise_base::destroy_aside(frame_control& c) noexcept {
+    destroy(c);
+}
+
+void promise_base::drop(frame_control& c) noexcept {
+    switch (c.join.detach()) {
+    case handle_end::shared: return drop_reference(c);
+    case handle_end::untaken: return discard_ended(c);
+    case handle_end::runs: return;
+    case handle_end::ended: return free_unowned(c);
+    }
+}
+
+void promise_base::drop_checked(frame_control& c) noexcept {
+    if (c.join.may_run() && (of(c).marks_.load(memory_order_relaxed) & borrows) != 0) [[unlikely]] {
+        const std::source_location at = c.location();
+        fail(
+            __FILE__, __LINE__, "done()",
+            "the handle of a coroutine that borrows died before the coroutine has ended: %s, at %s:%u. What it borrows "
+            "(coflux::borrowed, or the object of a member function) may die next: make it in the scope of a "
+            "coflux::with_scope, await it, or say .attach() if that outlives the scope that the coroutine belongs to",
+            readable_name(at.function_name()).c_str(), at.file_name(), static_cast<unsigned>(at.line()));
+    }
+    drop(c);
+}
+
+void promise_base::discard_ended(frame_control& c) noexcept {
+    if (c.word.has(frame_flags::has_error) && !c.error->observed()) scope_failures::record(*of(c).parent(), *c.error);
+    destroy(c);
+}
+
+void promise_base::drop_reference(frame_control& c) noexcept {
+    // acq_rel pairs with the other drops: the thread that frees sees all uses.
+    // [join.drop_reference]
+    if (c.references().fetch_sub(1, memory_order_acq_rel) == 1) free_unowned(c);
+}
+
+void promise_base::share(frame_control& c, std::uint32_t extra) noexcept {
+    // [nested.shares.parent]
+    c.join.share(c.references(), extra, [&c]() noexcept { of(c).parent_.share(); });
+}
+
+void consume_error(frame_control& c) {
+    failure* const f = c.error;
+    f->retain();
+    promise_base::consumed(c);
+    f->rethrow();
+}
+
+// --- the end of a stopped coroutine: its body is unwound, once its children have ended
+//
+// A resumption of a suspended coroutine calls the first word of its frame. A stop puts a function of this file there:
+//
+//     resume_unwinding --children joined--> resume_unwound --locals dead, and their children joined--> resume_destroyed
+//
+// Each goes on with the next at once where no child is left to wait for.
+
+namespace {
+
+using resume_function = void (*)(void*);
+
+/// Both compilers (and libstdc++'s noop coroutine) start a frame with the pointer that resume() calls.
+resume_function& resume_slot(std::coroutine_handle<> h) noexcept {
+    return *static_cast<resume_function*>(h.address());
+}
+
+void resume_unwinding(void* frame);
+void resume_unwound(void* frame);
+void resume_destroyed(void* frame);
+
+/// The end of a stop: the locals are dead, and what they made while they died has ended. The frame's memory
+/// is left, and in it the environment as it was.
+std::coroutine_handle<> unwound(promise_base& p) noexcept {
+    resume_slot(p.handle()) = nullptr;  // done()
+    p.finish_scope();
+    promise_base::clear_current();
+    return p.notify_waiters();
+}
+
+/// Second half of a stop: the children are joined. Destroys the body's locals, keeps the control, wakes the waiters.
+/// The last of the children that the locals made continues with resume_destroyed().
+std::coroutine_handle<> unwind(promise_base& p) noexcept {
+    p.finish_scope();
+    const std::coroutine_handle<> h = p.handle();
+    scope_children::reopen(p);
+    frame_control::of(h).word.set(frame_flags::retain | frame_flags::scope_open);
+    {
+        const end_for_messages named(p.control(), p.parent());
+        h.destroy();  // runs the destructors of the locals; operator delete leaves the memory to the control
+    }
+    resume_slot(h) = &resume_destroyed;
+    return p.close_scope() == children_left::none ? unwound(p) : std::noop_coroutine();
+}
+
+/// First half of a stop: closes the scope; the last child continues with resume_unwound().
+std::coroutine_handle<> close_unwinding(promise_base& p) noexcept {
+    resume_slot(p.handle()) = &resume_unwound;
+    return p.close_scope() == children_left::none ? unwind(p) : std::noop_coroutine();
+}
+
+/// Goes on with `h` from a plain function. A chain of stopped parents is a loop, not a recursion.
+void go_on(std::coroutine_handle<> h) noexcept {
+    while (h != std::noop_coroutine()) {
+        promise_base& p = promise_base::of(frame_control::of(h));
+        if (resume_slot(h) == &resume_unwinding) {
+            h = close_unwinding(p);
+        } else if (resume_slot(h) == &resume_unwound) {
+            h = unwind(p);
+        } else if (resume_slot(h) == &resume_destroyed) {
+            h = unwound(p);
+        } else {
+            // A coroutine that took the stop as an outcome: through its queue, because no tail call leads out of here.
+            if (p.runs_on() != nullptr) return p.runs_on()->post(h);
+            return run_next(h);
+        }
+    }
+}
+
+void resume_unwinding(void* frame) {
+    this_thread.current = nullptr;
+    go_on(close_unwinding(promise_base::of(frame_control::of(frame))));
+}
+
+void resume_unwound(void* frame) {
+    this_thread.current = nullptr;
+    go_on(unwind(promise_base::of(frame_control::of(frame))));
+}
+
+void resume_destroyed(void* frame) {
+    this_thread.current = nullptr;
+    go_on(unwound(promise_base::of(frame_control::of(frame))));
+}
+
+}  // namespace
+
+void promise_base::begin_unwind() noexcept {
+    frame_control& c = control();
+    c.word.set_end(ending::stopped);
+    c.word.set(frame_flags::unwinding);
+    resume_slot(handle()) = &resume_unwinding;
+}
+
+std::coroutine_handle<> promise_base::stop_here() noexcept {
+    clear_current();
+    begin_unwind();
+    return transfer(handle());
 }
 
 }  // namespace coflux::detail
