@@ -148,6 +148,43 @@ TEST(with_scope, stops_block_and_children_at_the_first_error_of_a_child) {
     EXPECT_EQ(j.lines()[3], "not stopped");
 }
 
+coflux::fork<int, hand> throws_after(coflux::environment&, int yields) {
+    for (int i = 0; i < yields; ++i) co_await coflux::yield();
+    throw std::runtime_error("failed");
+}
+/// What when_all and when_all_outcomes wait for is awaited, whichever of them they have come to.
+TEST(with_scope, is_not_stopped_by_an_error_that_a_combinator_waits_for_in_any_order) {
+    stage<hand> s;
+    s.run([](coflux::environment&) -> root {
+        auto&& here = co_await coflux::context();
+        for (const bool fails_first : {true, false}) {
+            co_await coflux::with_scope(here, [fails_first](coflux::task_scope& in) -> coflux::call<void> {
+                std::vector<coflux::fork<int, hand>> both;
+                both.push_back(fails_first ? throws_after(in, 2) : gives_after(in, 9, 9));
+                both.push_back(fails_first ? gives_after(in, 9, 9) : throws_after(in, 2));
+                auto outcomes = co_await coflux::when_all_outcomes(std::move(both));
+                EXPECT_TRUE(outcomes[fails_first ? 0 : 1].has_error());
+                EXPECT_EQ(outcomes[fails_first ? 1 : 0].value(), 9);
+            });
+            int sum = 0;
+            try {
+                co_await coflux::with_scope(here, [&, fails_first](coflux::task_scope& in) -> coflux::call<void> {
+                    auto adds = adds_after(in, 9, borrowed(sum), 1);
+                    if (fails_first) {
+                        co_await coflux::when_all(throws_after(in, 2), std::move(adds));
+                    } else {
+                        co_await coflux::when_all(std::move(adds), throws_after(in, 2));
+                    }
+                });
+                ADD_FAILURE() << "no error";
+            } catch (const std::runtime_error&) {
+                EXPECT_EQ(coflux::other_errors().size(), 0U);
+            }
+            EXPECT_EQ(sum, 1);
+        }
+    }(s.env));
+}
+
 TEST(with_scope, throws_the_errors_in_the_order_in_which_they_came) {
     stage<hand> s;
     s.run([](coflux::environment&) -> root {

@@ -151,7 +151,7 @@ awaiters publish_end(frame_control& c, environment* parent, const void* here) no
     const join_snapshot seen = c.join.end([&]() noexcept {
         if (end == ending::value || c.word.counted() == counting::none) return;
         if (end == ending::error) {
-            scope_failures::record(*parent, *c.error);
+            scope_failures::record(*parent, *c.error, promise_base::of(c).is_given_away());
         } else {
             scope_stops::record_unshared(*parent, promise_base::of(c));
         }

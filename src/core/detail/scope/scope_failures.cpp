@@ -50,7 +50,7 @@ bool scope_failures::stops_for(environment& e) noexcept {
            (e.marks_.load(memory_order_relaxed) & environment::stop_asked) == 0 && e.own_.children.has_any();
 }
 
-void scope_failures::record(environment& of, failure& f) noexcept {
+void scope_failures::record(environment& of, failure& f, bool is_told) noexcept {
     environment& e = scope_of(of);
     f.retain();
     failure* seen = nullptr;
@@ -67,7 +67,7 @@ void scope_failures::record(environment& of, failure& f) noexcept {
         }
         f.next = first;
         set_youngest(e, &f);
-        stops = stops_for(e);
+        stops = !is_told && stops_for(e);
         if (stops && object(e).stopped_by_ == nullptr) {
             f.retain();
             object(e).stopped_by_ = &f;

@@ -10,8 +10,8 @@ namespace coflux::detail {
 class scope_failures {
 public:
     /// Remembers a failed child's error for the end of the scope, and forgets the errors at hand that were observed
-    /// since.
-    static void record(environment& of, failure& f) noexcept;
+    /// since. Unless an operation `is_told` of it, it stops a scope that stops on errors.
+    static void record(environment& of, failure& f, bool is_told = false) noexcept;
     /// The scope in which record() puts an error of a child of `e`: that of a generator for what it makes its children
     /// in.
     static environment& scope_of(environment& e) noexcept;

@@ -75,6 +75,7 @@ public:
     }
     /// give() of one that an operation makes for itself, before it begins.
     void give_at_birth() noexcept { mark(is_given); }
+    [[nodiscard]] bool is_given_away() const noexcept { return (marks_.load(memory_order_relaxed) & is_given) != 0; }
     /// Made in `p` itself, and without views or callbacks.
     [[nodiscard]] COFLUX_INLINE bool is_unshared_child_of(const promise_base& p) const noexcept {
         return parent_.is_unshared(&p);
