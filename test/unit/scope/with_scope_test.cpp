@@ -152,7 +152,7 @@ coflux::fork<int, hand> throws_after(coflux::environment&, int yields) {
     for (int i = 0; i < yields; ++i) co_await coflux::yield();
     throw std::runtime_error("failed");
 }
-/// What when_all and when_all_outcomes wait for is awaited, whichever of them they have come to.
+/// All handles of when_all and when_all_outcomes are awaited, whichever of them they have come to.
 TEST(with_scope, is_not_stopped_by_an_error_that_a_combinator_waits_for_in_any_order) {
     stage<hand> s;
     s.run([](coflux::environment&) -> root {
