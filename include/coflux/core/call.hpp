@@ -116,7 +116,8 @@ public:
         return outcome_awaiter(p, *this);
     }
 
-    /// The error that it ended with, or nullptr. Pre: it has ended. The library alone calls it.
+    /// The error that it ended with, or nullptr. The library alone calls it.
+    /// Pre: it has ended.
     [[nodiscard]] const failure* error() const noexcept {
         const frame_control& c = *control_.get();
         return c.word.end() == ending::error ? c.error : nullptr;
