@@ -63,24 +63,7 @@ public:
                 return;
             }
         }
-        session* into = nullptr;
-        sessions& of_key = of_.add_to(key, [&](sessions& s) {
-            const bool goes_on = !s.all.empty() && is_next(s.all.back(), at.time);
-            into = goes_on ? go_on(s.all.back(), at.time, value) : add(s, at.time, value, reached);
-        });
-        if (into == nullptr) {
-            if (of_key.all.empty()) of_.erase(key);
-            this->give_late(at, value);
-            return;
-        }
-        at.touched = true;
-        into->has_changed = true;
-        const bool has_ended = end_of(*into) <= reached;
-        if (base::gives_changes || has_ended) {
-            into->is_given = has_ended;
-            this->give(at, key, into->first, end_of(*into), aggregate_.result(std::as_const(into->of)));
-        }
-        schedule_.add(of_key.scheduled, due_of(*into), key);
+        process_apart(at, key, value, reached);
     }
 
     void advance(place& at, event_time watermark) {
@@ -119,6 +102,29 @@ private:
     [[nodiscard]] event_time end_of(const session& s) const noexcept { return later(s.last, gap_); }
     [[nodiscard]] event_time due_of(const session& s) const noexcept {
         return s.is_given || base::gives_changes ? later(end_of(s), this->kept()) : end_of(s);
+    }
+
+    // Apart, so that the lines of most values are inlined.
+    template <typename Value>
+    [[gnu::noinline]] void process_apart(place& at, const Key& key, Value& value, event_time reached) {
+        session* into = nullptr;
+        sessions& of_key = of_.add_to(key, [&](sessions& s) {
+            const bool goes_on = !s.all.empty() && is_next(s.all.back(), at.time);
+            into = goes_on ? go_on(s.all.back(), at.time, value) : add(s, at.time, value, reached);
+        });
+        if (into == nullptr) {
+            if (of_key.all.empty()) of_.erase(key);
+            this->give_late(at, value);
+            return;
+        }
+        at.touched = true;
+        into->has_changed = true;
+        const bool has_ended = end_of(*into) <= reached;
+        if (base::gives_changes || has_ended) {
+            into->is_given = has_ended;
+            this->give(at, key, into->first, end_of(*into), aggregate_.result(std::as_const(into->of)));
+        }
+        schedule_.add(of_key.scheduled, due_of(*into), key);
     }
 
     // Whether a value at `time` is the next one of a session. By one difference, because most values are.
