@@ -100,7 +100,7 @@ public:
     }
 
     /// Requests a stop of all children that run; they are given on as they end.
-    void request_stop() noexcept { checked().stop_all(); }
+    void request_stop() noexcept { checked().stop_all(*here_); }
 
 private:
     template <std::ranges::input_range Range>

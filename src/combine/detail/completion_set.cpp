@@ -10,8 +10,10 @@
 
 #include "core/detail/readable_name.hpp"
 #include "core/detail/scope/environment_tree.hpp"
+#include "core/detail/scope/scope_children.hpp"
 #include "core/detail/scope/scope_failures.hpp"
 #include "core/detail/scope/scope_stops.hpp"
+#include "core/detail/wait/stop_steps.hpp"
 
 namespace coflux::detail {
 namespace {
@@ -72,26 +74,98 @@ void completion_set::watch() noexcept {
     }
 }
 
-void completion_set::stop_all() noexcept {
-    // The frames stay until they are given on, so they may end meanwhile.
-    for (completion_node* n = all_.front(); n != nullptr; n = n->next_of_all) request_stop_of(*n->child);
+/// A child of the consumer's environment that requests what is left after one step.
+struct completion_set::further_stops {
+    completion_set* of;
+    bool over = false;
+
+    void step() noexcept { over = of->stop_some() && of->end_stops(); }
+    [[nodiscard]] bool is_done() const noexcept { return over; }
+};
+
+void completion_set::stop_all(environment& here) noexcept {
+    {
+        const adaptive_guard guard(lock_);
+        left_to_stop_ = all_.front();
+        if (left_to_stop_ == nullptr || is_stopping_) return;
+        is_stopping_ = true;
+    }
+    if ((stop_some() && end_stops()) || leave_stops_to_child_of(here)) return;
+    do {
+        while (stop_next(this)) {}
+    } while (!end_stops());
+}
+
+/// False if none can be made, as in stop_walk::hand_over().
+bool completion_set::leave_stops_to_child_of(environment& here) noexcept {
+    if (environment_tree::is_object(here) || !scope_children::count(here).try_add_atomically()) return false;
+    const bool is_left = leave_to_child_of(here, further_stops{this});
+    promise_base::release_kept(here);
+    return is_left;
+}
+
+bool completion_set::stop_some() noexcept {
+    // [completions.stop.steps]
+    return request_in_step(this, &stop_next);
+}
+
+bool completion_set::stop_next(void* self) noexcept {
+    auto& of = *static_cast<completion_set*>(self);
+    {
+        const adaptive_guard guard(of.lock_);
+        of.asked_ = of.left_to_stop_;
+        if (of.asked_ == nullptr) return false;  // the rest was taken out meanwhile
+        of.left_to_stop_ = of.asked_->next_of_all;
+    }
+    // Without the lock: the request takes those of the coroutines below. Until `asked_` is another one, the frame stays.
+    request_stop_of(*of.asked_->child);
+    const adaptive_guard guard(of.lock_);
+    of.asked_ = nullptr;
+    return of.left_to_stop_ != nullptr;
+}
+
+/// False if more are asked for by now. After it this may be gone.
+bool completion_set::end_stops() noexcept {
+    bool is_last = false;
+    {
+        const adaptive_guard guard(lock_);
+        if (left_to_stop_ != nullptr) return false;
+        is_stopping_ = false;
+        is_last = abandoned_ && --users_ == 0;
+    }
+    if (is_last) destroy(*this);
+    return true;
+}
+
+/// Pre: the lock is held. It is released while the stop of `n` is being requested.
+void completion_set::unlink(completion_node& n) noexcept {
+    while (asked_ == &n) {
+        lock_.unlock();
+        cpu_pause();
+        lock_.lock();
+    }
+    if (left_to_stop_ == &n) left_to_stop_ = n.next_of_all;
+    all_.remove(n);
 }
 
 void completion_set::abandon(environment& here) noexcept {
     for (completion_node* n = all_.front(); n != nullptr; n = n->next_of_all) check_may_be_left(*n->child);
-    stop_all();
+    stop_all(here);
     intrusive_chain<completion_node, linked_links> ended;
-    bool is_over = false;
+    bool is_last = false;
     {
         const adaptive_guard guard(lock_);
         COFLUX_VERIFY(parked_ == nullptr, "completions died while their next() was awaited");
         abandoned_ = true;
-        running_ = left_ - ended_count_;
-        is_over = running_ == 0;
-        ended = std::exchange(ended_, {});
+        users_ = left_ - ended_count_ + (is_stopping_ ? 1 : 0) + 1;  // this call is one
+        while (completion_node* const n = ended_.pop_front()) {
+            unlink(*n);
+            ended.push_back(*n);
+        }
+        is_last = --users_ == 0;
     }
     while (completion_node* const n = ended.pop_front()) discard(*n, here);
-    if (is_over) destroy(*this);
+    if (is_last) destroy(*this);
 }
 
 /// A child that ended, and whose result is not wanted: its error goes to `scope`.
@@ -103,9 +177,9 @@ void completion_set::discard(completion_node& n, environment& scope) noexcept {
     promise_base::drop(c);
 }
 
+/// Pre: it is unlinked.
 frame_control& completion_set::remove(completion_node& n) noexcept {
     frame_control& c = *n.child;
-    all_.remove(n);
     --left_;
     free(n);
     return c;
@@ -117,6 +191,7 @@ completion_set::ended_child completion_set::pop() noexcept {
         const adaptive_guard guard(lock_);
         n = ended_.pop_front();
         --ended_count_;
+        unlink(*n);
     }
     const std::size_t index = n->index;
     return {index, remove(*n)};
@@ -133,11 +208,14 @@ std::coroutine_handle<> completion_set::child_ended(waiter& self, frame_control&
         const adaptive_guard guard(of.lock_);
         is_orphan = of.abandoned_;
         if (is_orphan) {
-            is_last = --of.running_ == 0;
+            of.unlink(n);
+            is_last = --of.users_ == 0;
         } else {
             woken = std::exchange(of.parked_, nullptr);
             stops = woken != nullptr && woken->stops_ && c.word.ended_stopped();
-            if (!stops) {
+            if (stops) {
+                of.unlink(n);
+            } else {
                 of.ended_.push_back(n);
                 ++of.ended_count_;
             }

@@ -3,10 +3,11 @@
 #include <coflux/coflux.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -123,6 +124,11 @@ root in_when_n(coflux::environment&, ground* g) {
 root in_select(coflux::environment&, ground* g) {
     (void)co_await coflux::select(std::move(g->all), g->c.receive());
 }
+root in_completed(coflux::environment&, ground* g) {
+    auto&& here = co_await coflux::context();
+    auto done = coflux::completed(here, std::move(g->all));
+    while (co_await done.next()) {}
+}
 root in_timeout(coflux::environment&, ground* g) {
     (void)co_await coflux::timeout(coflux::when_any(std::move(g->all)), never_comes);
 }
@@ -144,6 +150,7 @@ constexpr kind kinds[] = {
     {"first_success", in_first_success},
     {"when_n", in_when_n},
     {"select", in_select},
+    {"completed", in_completed},
     {"timeout", in_timeout},
     {"deadline", in_deadline},
 };
@@ -242,6 +249,77 @@ TEST(law_04_many_stops, a_stop_that_came_before_the_wait_is_passed_on_in_steps) 
         EXPECT_TRUE(maker.done());
         EXPECT_LE(seen.requests, a_step + 2);
         EXPECT_LE(seen.queued, a_step + 2);
+        taker.join();
+        maker.join();
+    }
+}
+
+/// Asks once it has taken `taken` of them, and takes `more`; then the completions die.
+root asks_them(coflux::environment&, ground* g, coflux::manual_reset_event* asks, int more) {
+    auto&& here = co_await coflux::context();
+    auto done = coflux::completed(here, std::move(g->all));
+    co_await asks->wait();
+    done.request_stop();
+    for (int i = 0; i != more; ++i) {
+        const auto got = co_await done.next_outcome();
+        if (!got) co_return;
+        EXPECT_TRUE(got->value().is_stopped());
+        if (i % 1'000 == 0) done.request_stop();
+    }
+}
+
+TEST(law_04_many_stops, completions_stop_their_children_in_steps) {
+    for (const int more : {0, 1, 300, 2'000, many + 2}) {
+        SCOPED_TRACE(more);
+        manual_executor by_hand;
+        auto env = coflux::make_environment(by_hand);
+        ground g;
+        coflux::manual_reset_event asks;
+        root maker = makes(env, &g);
+        by_hand.run_all();
+        root taker = asks_them(env, &g, &asks, more);
+        by_hand.run_all();
+        const turns seen(by_hand, [&] { asks.set(); });
+        EXPECT_TRUE(taker.done());
+        EXPECT_TRUE(maker.done());
+        EXPECT_LE(seen.requests, 2 * a_step);  // asked, and died
+        EXPECT_LE(seen.queued, 2 * a_step);
+        taker.join();
+        maker.join();
+    }
+}
+
+using pool = coflux::thread_pool_executor;
+coflux::fork<void, pool> ends_soon(coflux::environment&, coflux::manual_reset_event* e) {
+    co_await e->wait();
+}
+struct several {
+    std::vector<coflux::fork<void, pool>> all;
+    std::atomic<bool> made{false};
+    coflux::manual_reset_event never;
+    coflux::manual_reset_event some;
+};
+coflux::task<void, pool> makes_several(coflux::environment&, several* s) {
+    auto&& here = co_await coflux::context();
+    for (int i = 0; i != 2'000; ++i) s->all.push_back(ends_soon(here, i % 3 == 0 ? &s->some : &s->never));
+    s->made = true;
+}
+coflux::task<void, pool> takes_some(coflux::environment&, several* s, int taken) {
+    auto&& here = co_await coflux::context();
+    auto done = coflux::completed(here, std::move(s->all));
+    s->some.set();
+    done.request_stop();
+    for (int i = 0; i != taken; ++i) (void)co_await done.next_outcome();
+}
+
+TEST(law_04_many_stops, completions_are_taken_and_die_beside_the_stops_of_their_children) {
+    pool workers(2);
+    for (int round = 0; round != 40; ++round) {
+        auto env = coflux::make_environment(workers);
+        several s;
+        auto maker = makes_several(env, &s);
+        while (!s.made) std::this_thread::yield();
+        auto taker = takes_some(env, &s, 100 * (round % 20));
         taker.join();
         maker.join();
     }

@@ -34,7 +34,8 @@ struct completion_node : waiter {
     bool known_to_scope = false;  ///< the child had ended before: an error is in its scope
 };
 
-/// Belongs to the consumer, which alone calls it, until that abandons it; then to the children that run.
+/// Belongs to the consumer, which alone calls it, until that abandons it; then to the children that run, and to the one
+/// that requests their stops.
 class completion_set {
     struct all_links {
         static completion_node*& next(completion_node& of) noexcept { return of.next_of_all; }
@@ -56,8 +57,8 @@ public:
     void unreserve() noexcept;
     /// Takes over the children that there is room for, in this order.
     void watch() noexcept;
-    /// Requests a stop of those that run.
-    void stop_all() noexcept;
+    /// Requests a stop of those that run. The rest after one step is left to a child of `here`.
+    void stop_all(environment& here) noexcept;
     /// The consumer does without the rest. Children that run are stopped, and stay with their scope; errors of the
     /// others go to the scope of `here`. The end of the set, once no child runs.
     /// Errors: a root, or a child that borrows, is a checked error while it runs.
@@ -75,6 +76,7 @@ public:
 
 private:
     friend class completion_wait;
+    struct further_stops;
 
     completion_set() noexcept = default;
     ~completion_set() = default;
@@ -84,9 +86,14 @@ private:
     static void free(completion_node& n) noexcept;
     static void discard(completion_node& n, environment& scope) noexcept;
     [[nodiscard]] frame_control& remove(completion_node& n) noexcept;
+    void unlink(completion_node& n) noexcept;
+    [[nodiscard]] bool stop_some() noexcept;
+    [[nodiscard]] bool leave_stops_to_child_of(environment& here) noexcept;
+    static bool stop_next(void* self) noexcept;
+    [[nodiscard]] bool end_stops() noexcept;
 
     // The consumer's; while it waits, those of the party that has taken `parked_`.
-    intrusive_list<completion_node, all_links> all_;  // watched and not given on
+    intrusive_list<completion_node, all_links> all_;  // watched and not given on; taken out under the lock
     intrusive_chain<completion_node, linked_links> unwatched_;
     std::size_t left_ = 0;
     std::size_t begun_ = 0;  // the index of the next child
@@ -95,8 +102,11 @@ private:
     intrusive_chain<completion_node, linked_links> ended_;  // in the order of their ends
     std::size_t ended_count_ = 0;
     completion_wait* parked_ = nullptr;
+    completion_node* left_to_stop_ = nullptr;  // the first in `all_` whose stop is still to be requested
+    completion_node* asked_ = nullptr;         // its stop is being requested: it stays
+    bool is_stopping_ = false;                 // some party requests stops
     bool abandoned_ = false;
-    std::size_t running_ = 0;  // once it is abandoned
+    std::size_t users_ = 0;  // once it is abandoned: children that run, and parties that need it
 };
 
 /// Waits until a child has ended, or none is left. Where `stops`, a child that was stopped stops the consumer in turn;
