@@ -30,6 +30,7 @@ class Coflux(ConanFile):
         toolchain.cache_variables["COFLUX_BUILD_EXAMPLES"] = False
         toolchain.cache_variables["COFLUX_WITH_TLS"] = "OFF"
         toolchain.cache_variables["COFLUX_WITH_KAFKA"] = "OFF"
+        toolchain.cache_variables["COFLUX_WITH_ROCKSDB"] = "OFF"
         toolchain.generate()
         CMakeDeps(self).generate()
 

@@ -20,6 +20,7 @@ using result = stream::windowed<key, std::uint64_t>;
 
 struct last_operator {
     [[maybe_unused]] static constexpr bool has_state = false;
+    [[maybe_unused]] static constexpr bool reads_ahead = false;
     std::uint64_t sum = 0;
 
     void process(stream::place&, result& out) { sum += out.value; }

@@ -50,6 +50,22 @@ if(COFLUX_HAS_KAFKA)
         NAMESPACE coflux::
         DESTINATION "${package_dir}")
 endif()
+if(COFLUX_HAS_ROCKSDB)
+    add_dependencies(coflux_installed coflux_rocksdb)
+    # A set of its own, as that of TLS.
+    install(
+        TARGETS coflux_rocksdb
+        EXPORT coflux-rocksdb-targets
+        LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+        ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+        RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}"
+        FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
+        FILE_SET details DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+    install(
+        EXPORT coflux-rocksdb-targets
+        NAMESPACE coflux::
+        DESTINATION "${package_dir}")
+endif()
 if(TARGET coflux_stream_program)
     add_dependencies(coflux_installed coflux_stream_program)
     install(TARGETS coflux_stream_program RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
@@ -105,5 +121,9 @@ endif()
 if(COFLUX_HAS_KAFKA)
     configure_file("${PROJECT_SOURCE_DIR}/cmake/coflux-kafka.pc.in" "${PROJECT_BINARY_DIR}/coflux-kafka.pc" @ONLY)
     install(FILES "${PROJECT_BINARY_DIR}/coflux-kafka.pc" DESTINATION "${pkgconfig_dir}")
+endif()
+if(COFLUX_HAS_ROCKSDB)
+    configure_file("${PROJECT_SOURCE_DIR}/cmake/coflux-rocksdb.pc.in" "${PROJECT_BINARY_DIR}/coflux-rocksdb.pc" @ONLY)
+    install(FILES "${PROJECT_BINARY_DIR}/coflux-rocksdb.pc" DESTINATION "${pkgconfig_dir}")
 endif()
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DATADIR}/licenses/coflux")

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <coflux/core/context.hpp>
+#include <coflux/executor/blocking_pool.hpp>
 
 namespace coflux::stream::detail {
 
@@ -46,7 +47,8 @@ void region_run::restore(const slot_state& from) {
     }
 }
 
-worker::worker(region_run& of, std::size_t number, links& out, const job_parts& parts, bool calls_first)
+worker::worker(region_run& of, std::size_t number, links& out, const job_parts& parts, bool calls_first,
+               bool reads_ahead)
     : number_(number),
       late_(parts.policy.seen),
       hot_keys_(number),
@@ -61,7 +63,8 @@ worker::worker(region_run& of, std::size_t number, links& out, const job_parts& 
       counts_(parts.policy.seen.worker(of.number, number)),
       times_(counts_),
       keeps_state_(parts.keeps_state),
-      calls_first_(calls_first) {}
+      calls_first_(calls_first),
+      reads_ahead_(reads_ahead) {}
 
 call<void> worker::run(environment&) {
     auto& here = co_await context();
@@ -78,6 +81,7 @@ call<void> worker::run(environment&) {
         times_.begin();
         const std::size_t size = look(*got);
         if (calls_first_) co_await call_first(here, *got);
+        if (reads_ahead_) co_await read_ahead(here, *got);
         for (std::size_t i = 0; (i = process(*got, i)) != size;) {
             const bool again = co_await failures_.try_again(here, got->head_of(i).partition);
             if (!again) {
@@ -114,6 +118,16 @@ call<void> worker::run(environment&) {
         }
         in_.give_back(*got);
     }
+}
+
+call<void> worker::read_ahead(environment&, parcel& records) {
+    ++wanted_.batch;
+    wanted_.from.clear();
+    want(records);
+    if (wanted_.from.empty()) co_return;
+    co_await wanted_.from.front()->pool().run([this] {
+        for (outside_state* const each : wanted_.from) each->read();
+    });
 }
 
 void worker::publish_counts() noexcept {

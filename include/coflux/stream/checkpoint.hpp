@@ -33,7 +33,8 @@ struct checkpoint {
 /// Laws: `co_await s.store(here, checkpoint)` returns when a crash cannot take it away any more; until then the one
 /// before is the last. `co_await s.load(here, positions)` gives the checkpoint of these positions, or the last one
 /// where there are none; nothing where there is none. A checkpoint behind the one that it gives is forgotten: its
-/// outputs were not committed. At least the two last ones are kept.
+/// outputs were not committed. At least the two last ones are kept. A store that keeps the last one alone has a member
+/// `static constexpr bool keeps_last_alone = true`, and no job with it is exactly once.
 template <typename S>
 concept state_store = requires(S& s, environment& here, const checkpoint& c, const positions* wanted) {
     { s.store(here, c) } -> std::same_as<call<void>>;
@@ -41,6 +42,12 @@ concept state_store = requires(S& s, environment& here, const checkpoint& c, con
 };
 
 namespace detail {
+
+template <typename S>
+concept keeps_last_alone = requires { requires S::keeps_last_alone; };
+// A store whose tables have states of a fold().
+template <typename S>
+concept has_tables = requires { requires S::has_tables; };
 
 // A store, or what refers to one.
 template <typename S>

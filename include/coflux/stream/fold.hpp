@@ -1,6 +1,7 @@
-// fold: a stage with a state for each key.
+// fold: a stage with a state for each key, in memory or in a table.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <type_traits>
 #include <utility>
@@ -12,11 +13,28 @@ namespace coflux::stream {
 
 namespace detail {
 
-template <typename State, typename U, typename F, typename Key, typename Next>
+struct in_memory {
+    template <typename Key, typename State>
+    [[nodiscard]] keyed_table<Key, State> make() const {
+        return {};
+    }
+};
+
+/// `Table`: a keyed_table, or what has its add_to(), save() and load(), and is asked by want() before.
+template <typename State, typename U, typename F, typename Key, typename Table, typename Next>
 class fold_operator : public stage_operator<Next> {
 public:
-    fold_operator(F f, Next next) : stage_operator<Next>(std::move(next)), f_(std::move(f)) {}
+    fold_operator(F f, Table states, Next next)
+        : stage_operator<Next>(std::move(next)),
+          f_(std::move(f)),
+          states_(std::move(states)) {}
     static constexpr bool has_state = true;
+    static constexpr bool reads_ahead = Table::reads_ahead || Next::reads_ahead;
+
+    void want(wanted_states& all, std::uint32_t slot, const void* key) {
+        if constexpr (Table::reads_ahead) states_.want(all, slot, *static_cast<const Key*>(key));
+        this->next().want(all, slot, key);
+    }
 
     template <typename In>
     void process(place& at, In& value) {
@@ -39,7 +57,7 @@ public:
 
 private:
     [[no_unique_address]] F f_;
-    keyed_table<Key, State> states_;
+    Table states_;
 };
 
 }  // namespace detail
@@ -50,10 +68,14 @@ private:
 /// Behind by_partition() and to_one() there is one state for each partition, or one.
 /// Errors: `f` that throws must have left the state as it was: the record is tried again, or given up.
 /// Costs: a look into a hash table.
-template <typename State, typename U, typename F>
+///
+/// `fold<State, U>(f, table)`: its states are in a table, as that of a rocksdb::database, because they do not fit into
+/// memory. The table belongs to the job's store. Keys are storable, too.
+template <typename State, typename U, typename F, typename Place = detail::in_memory>
 struct fold_stage {
     using stage_type = fold_stage;
     F f;
+    [[no_unique_address]] Place in;
 
     template <typename In, typename Key>
     using output = U;
@@ -73,12 +95,17 @@ struct fold_stage {
     };
     template <typename In, typename Key, typename Next>
     [[nodiscard]] auto bind(Next next) const {
-        return detail::fold_operator<State, U, F, Key, Next>(f, std::move(next));
+        using table = decltype(in.template make<Key, State>());
+        return detail::fold_operator<State, U, F, Key, table, Next>(f, in.template make<Key, State>(), std::move(next));
     }
 };
 template <typename State, typename U, typename F>
 [[nodiscard]] fold_stage<State, U, F> fold(F f) {
-    return {std::move(f)};
+    return {std::move(f), {}};
+}
+template <typename State, typename U, typename F, typename Place>
+[[nodiscard]] fold_stage<State, U, F, Place> fold(F f, Place in) {
+    return {std::move(f), std::move(in)};
 }
 
 }  // namespace coflux::stream

@@ -73,6 +73,7 @@ class job_run_of final : ends_of<Flow, Job>, public job_run {
     using ends = ends_of<Flow, Job>;
     using source_type = typename ends::source_type;
     using sink_type = typename ends::sink_type;
+    using store_type = std::unwrap_reference_t<decltype(Job::state)>;
     using head_type = decltype(Flow::head);
     using regions_type = decltype(Flow::regions);
     static constexpr std::size_t count = std::tuple_size_v<regions_type>;
@@ -88,6 +89,7 @@ class job_run_of final : ends_of<Flow, Job>, public job_run {
     struct all_regions<std::index_sequence<I...>> {
         using type = std::tuple<region_type<I>*...>;
         static constexpr bool have_state = (region_type<I>::has_state || ...);
+        static constexpr bool read_ahead = (region_type<I>::reads_ahead || ...);
     };
     using all = all_regions<std::make_index_sequence<count>>;
     using output = typename region_type<count - 1>::output;
@@ -108,6 +110,12 @@ class job_run_of final : ends_of<Flow, Job>, public job_run {
         !all::have_state || ends::has_store || !(ends::is_exact || committing_source<source_type>),
         "coflux: the source is read on from its last commit, but the state of the stages would be lost: give the "
         "job a .state");
+    static_assert(!all::read_ahead || has_tables<store_type>,
+                  "coflux: a fold() keeps its states in a table, which is written with the job's checkpoints: give the "
+                  "job its database as .state");
+    static_assert(!ends::is_exact || !keeps_last_alone<store_type>,
+                  "coflux: exactly_once needs a store that keeps the checkpoint before the last one, too, because the "
+                  "sink's commit decides between them; this one keeps the last alone, so the job is at_least_once");
 
 public:
     job_run_of(Flow&& f, Job&& j)

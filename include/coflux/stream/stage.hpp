@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <coflux/stream/detail/observed.hpp>
+#include <coflux/stream/detail/outside_state.hpp>
 #include <coflux/stream/record.hpp>
 #include <coflux/stream/state.hpp>
 
@@ -77,7 +78,11 @@ class stage_operator {
 public:
     explicit stage_operator(Next next) : next_(std::move(next)) {}
     static constexpr bool has_state = Next::has_state;
+    /// A state is in a table outside of memory: the engine calls want() for each record of a batch, before the first
+    /// is processed.
+    static constexpr bool reads_ahead = Next::reads_ahead;
 
+    void want(wanted_states& all, std::uint32_t slot, const void* key) { next_.want(all, slot, key); }
     void advance(place& at, event_time watermark) { next_.advance(at, watermark); }
     void save(state_writer& out) const { next_.save(out); }
     void load(state_reader& in) { next_.load(in); }
@@ -88,6 +93,18 @@ protected:
 
 private:
     [[no_unique_address]] Next next_;
+};
+
+/// An operator that gives outputs of many keys when the watermark moves.
+template <typename Next>
+class watermark_operator : public stage_operator<Next> {
+    static_assert(
+        !Next::reads_ahead,
+        "coflux: a fold() in a table is behind a window() or a timed_fold(), which gives outputs of many keys "
+        "at a watermark: put by_key(f) between them, so that their states are read before");
+
+public:
+    using stage_operator<Next>::stage_operator;
 };
 
 }  // namespace detail

@@ -50,7 +50,7 @@ private:
 namespace detail {
 
 template <typename State, typename U, typename OnValue, typename OnTimer, typename Key, typename Next>
-class timed_fold_operator : public stage_operator<Next> {
+class timed_fold_operator : public watermark_operator<Next> {
     struct timed {
         State of{};
         std::optional<event_time> when{};
@@ -64,7 +64,7 @@ class timed_fold_operator : public stage_operator<Next> {
 
 public:
     timed_fold_operator(OnValue on_value, OnTimer on_timer, Next next)
-        : stage_operator<Next>(std::move(next)),
+        : watermark_operator<Next>(std::move(next)),
           on_value_(std::move(on_value)),
           on_timer_(std::move(on_timer)) {}
     static constexpr bool has_state = true;

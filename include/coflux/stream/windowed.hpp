@@ -77,7 +77,7 @@ using window_output = std::conditional_t<std::is_same_v<Late, late_records>,
 
 /// The common part of all windows: their results, and late values.
 template <typename In, typename Key, typename R, typename Options, typename Next>
-class window_operator : public stage_operator<Next> {
+class window_operator : public watermark_operator<Next> {
     using emit_policy = decltype(Options::emit);
     using late_policy = decltype(Options::late);
     using output = window_output<In, Key, R, late_policy>;
@@ -90,7 +90,7 @@ protected:
     static constexpr bool gives_early = std::is_same_v<emit_policy, emit_early>;
     static constexpr bool accepts_late = std::is_same_v<late_policy, accept_late>;
 
-    window_operator(const Options& options, Next next) : stage_operator<Next>(std::move(next)), options_(options) {}
+    window_operator(const Options& options, Next next) : watermark_operator<Next>(std::move(next)), options_(options) {}
 
     /// How long a window is kept behind its end.
     [[nodiscard]] event_time::duration kept() const noexcept {

@@ -34,6 +34,7 @@ struct output_at {
 template <typename Out>
 struct collector {
     static constexpr bool has_state = false;
+    static constexpr bool reads_ahead = false;
     std::vector<output_at<Out>>* into;
 
     void process(stream::place& at, Out& value) { into->push_back({std::move(value), at.time}); }

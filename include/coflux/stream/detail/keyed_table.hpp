@@ -20,6 +20,7 @@ namespace coflux::stream::detail {
 template <typename Key, typename State>
 class keyed_table {
 public:
+    static constexpr bool reads_ahead = false;
     struct entry {
         Key key;
         State state;

@@ -24,7 +24,9 @@ namespace coflux::stream::detail {
 template <typename Outlet>
 struct outlet_operator {
     static constexpr bool has_state = false;
+    static constexpr bool reads_ahead = false;
 
+    void want(wanted_states&, std::uint32_t, const void*) {}
     template <typename Out>
     void process(place& at, Out& output) {
         if constexpr (std::is_const_v<Out>) {  // a part of a value, which a later attempt needs again
@@ -54,6 +56,7 @@ public:
         decltype(bind_stages<called, key_type>(std::declval<const Region&>().stages, outlet_operator<outlet_type>()));
 
     static constexpr bool has_state = operators::has_state;
+    static constexpr bool reads_ahead = operators::reads_ahead;
     static_assert(
         !std::is_same_v<partitioner_type, in_place> || !has_state,
         "coflux: call_each() behind other stages begins a region without keys: a stage with a state behind it "
@@ -112,7 +115,7 @@ class worker_of final : public worker {
 
 public:
     worker_of(Region& of, std::size_t number, const job_parts& parts)
-        : worker(of, number, of.outlet_of(number), parts, calls_first),
+        : worker(of, number, of.outlet_of(number), parts, calls_first, Region::reads_ahead),
           of_(of),
           out_(of.outlet_of(number)) {}
 
@@ -133,6 +136,22 @@ private:
     call<void> call_first([[maybe_unused]] environment& here, [[maybe_unused]] parcel& got) override {
         if constexpr (calls_first) return calls_.run(here, of_.call_first(), records_of<input>(got), failures_);
         never_called();
+    }
+
+    // A key that throws fails its record in process().
+    void want([[maybe_unused]] parcel& got) override {
+        if constexpr (Region::reads_ahead) {
+            for (const record<input>& r : records_of<input>(got).all()) {
+                bool has_key = false;
+                try {
+                    const auto& key = by::key_of(of_.partitioner(), r);
+                    has_key = true;
+                    of_.operators_of(r.slot).want(wanted_, r.slot, &key);
+                } catch (...) {
+                    if (has_key) throw;
+                }
+            }
+        }
     }
 
     std::size_t process(parcel& got, std::size_t first) override {

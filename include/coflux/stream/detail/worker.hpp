@@ -14,6 +14,7 @@
 #include <coflux/stream/detail/hot_keys.hpp>
 #include <coflux/stream/detail/links.hpp>
 #include <coflux/stream/detail/observed.hpp>
+#include <coflux/stream/detail/outside_state.hpp>
 #include <coflux/stream/detail/parcel.hpp>
 #include <coflux/stream/state.hpp>
 #include <coflux/sync/barrier.hpp>
@@ -67,7 +68,7 @@ private:
 /// The virtual functions know the types of the flow, and are called once a batch.
 class worker {
 public:
-    worker(region_run& of, std::size_t number, links& out, const job_parts& parts, bool calls_first);
+    worker(region_run& of, std::size_t number, links& out, const job_parts& parts, bool calls_first, bool reads_ahead);
     worker(const worker&) = delete;
     worker& operator=(const worker&) = delete;
     virtual ~worker() = default;
@@ -79,6 +80,9 @@ protected:
     // Looks at the records before the stages do.
     // Returns: how many they are.
     virtual std::size_t look(parcel& records) noexcept = 0;
+    // Asks for the states of a batch that are not in memory.
+    // Pre: a state is outside of memory.
+    virtual void want(parcel& records) = 0;
     // The calls that the region begins with; their results wait for process().
     // Pre: there are some.
     [[nodiscard]] virtual call<void> call_first(environment& here, parcel& records) = 0;
@@ -96,11 +100,14 @@ protected:
     std::shared_ptr<const slot_owners> owners_;
     slot_loads loads_;
     barriers& barriers_;
+    wanted_states wanted_;
     event_time advanced_ = no_time;
     std::exception_ptr error_;
 
 private:
     void publish_counts() noexcept;
+    // Lets a thread that may block read the states that a batch needs.
+    [[nodiscard]] call<void> read_ahead(environment&, parcel& records);
 
     region_run& of_;
     inbox& in_;
@@ -109,6 +116,7 @@ private:
     sampled_times times_;
     const bool keeps_state_;
     const bool calls_first_;
+    const bool reads_ahead_;
     std::uint64_t records_ = 0;
     std::uint64_t batches_ = 0;
 };
