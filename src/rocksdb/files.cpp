@@ -154,10 +154,15 @@ void database_files::store(const stream::checkpoint& c) {
     rocks::WriteBatch batch;
     for (changed& each : changes) {
         std::span<const std::byte> left = each.all.bytes;
+        std::vector<std::pair<rocks::Slice, rocks::Slice>> sorted;
+        sorted.reserve(each.all.sizes.size());
         for (const auto& [key, value] : each.all.sizes) {
-            check(batch.Put(slice_of(left.first(key)), slice_of(left.subspan(key, value))));
+            sorted.emplace_back(slice_of(left.first(key)), slice_of(left.subspan(key, value)));
             left = left.subspan(key + value);
         }
+        // RocksDB's list of what is in no file yet takes keys in order in less time.
+        std::ranges::sort(sorted, [](const auto& a, const auto& b) { return a.first.compare(b.first) < 0; });
+        for (const auto& [key, value] : sorted) check(batch.Put(key, value));
         each.all = {};  // the batch has a copy
     }
     stream::detail::checkpoint_head head{job_, number_ + 1, c.slots, c.at, {}};
