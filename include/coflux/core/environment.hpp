@@ -32,6 +32,7 @@ class scope_failures;
 class scope_stops;
 class wait_operation;
 class wait_records;
+struct wait_record;
 struct stop_walk;
 
 /// The time of an environment without a deadline.
@@ -269,9 +270,9 @@ protected:
     // marks_: bits that are set once and stay, but for the lock, has_waits, which changes under the lock, and cut_off.
     static constexpr std::uint32_t stop_asked = 1;       // a stop was requested of this one, or above and passed on
     static constexpr std::uint32_t is_object = 2;        // made by make_environment, not a coroutine
-    static constexpr std::uint32_t failures_locked = 4;  // a thread changes failures_
+    static constexpr std::uint32_t failures_locked = 4;  // a thread changes failures_ or waits_
     static constexpr std::uint32_t is_call = 8;          // a call: what waits in it is in the record of its caller
-    static constexpr std::uint32_t has_waits = 16;       // failures_ points to a wait_record; goes with it
+    static constexpr std::uint32_t has_waits = 16;       // waits_ has a value; goes with it
     static constexpr std::uint32_t is_generator =
         32;  // a call that stands still between elements, and may be destroyed there
     static constexpr std::uint32_t has_failures = 64;  // failures_ has a value; stays
@@ -294,10 +295,14 @@ protected:
     detail::relaxed<const detail::executor_entry*> executor_;  // where it runs; nullptr: wherever it is resumed
     alignas(std::uint64_t) detail::own_counts own_;  // its first two words are one store, and so are the next two
     detail::atomic<std::uint32_t> marks_{0};
-    // With has_failures: nullptr, or the first failure of children that ended before they were awaited. With has_waits:
-    // a wait_record, which then has the failures. Guarded by failures_locked; the coroutine's own once its scope is
-    // joined.
-    void* failures_;
+    // marks_ says which of these has a value. Guarded by failures_locked; the coroutine's own until it begins, and once
+    // its scope is joined.
+    union {
+        detail::promise_base* next_to_begin_;  // with neither, while it is in thread_state::begins: the one behind it
+        detail::failure*
+            failures_;  // with has_failures alone: the youngest of children that ended unawaited, or nullptr
+        detail::wait_record* waits_;  // with has_waits: what waits in and below it; it has the failures, too
+    };
 };
 
 namespace detail {

@@ -19,7 +19,7 @@ environment& scope_failures::scope_of(environment& e) noexcept {
 
 failure* scope_failures::youngest(const environment& e) noexcept {
     const wait_record* const r = wait_records::find(e);
-    return r != nullptr ? static_cast<failure*>(r->failures) : own_youngest(e);
+    return r != nullptr ? r->failures : own_youngest(e);
 }
 
 void scope_failures::set_youngest(environment& e, failure* f) noexcept {

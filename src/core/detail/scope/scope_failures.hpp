@@ -36,7 +36,7 @@ private:
     static failure* own_youngest(const environment& e) noexcept {
         // relaxed: set under the guard.
         const bool has = (e.marks_.load(memory_order_relaxed) & environment::has_failures) != 0;
-        return has ? static_cast<failure*>(e.failures_) : nullptr;
+        return has ? e.failures_ : nullptr;
     }
     static void set_own_youngest(environment& e, failure* f) noexcept {
         e.failures_ = f;

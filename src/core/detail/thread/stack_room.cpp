@@ -44,7 +44,7 @@ void promise_base::begin_slowly(std::coroutine_handle<> h) noexcept {
     end_inline_start();
     if (!at_home) return own->post(h);
     if (t.begins.coroutine == nullptr) resume_by_loop(t.begins);
-    failures_ = std::exchange(t.begins.coroutine, this);  // next_to_begin()
+    next_to_begin_ = std::exchange(t.begins.coroutine, this);
 }
 
 void promise_base::free_unowned(frame_control& c) noexcept {

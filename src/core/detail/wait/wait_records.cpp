@@ -76,7 +76,7 @@ wait_record& wait_records::publish(wait_record& made, wait_record* up) noexcept 
         up->below.push_front(made);
     }
     made.failures = scope_failures::own_youngest(e);
-    e.failures_ = &made;
+    e.waits_ = &made;
     if (up == nullptr && this_thread.driver != nullptr) this_thread.driver->add_root(made);
     // release pairs with the acquire in find(): the reader finds a record that is linked up to the root.
     // [stop.record.published]
@@ -131,7 +131,7 @@ void wait_records::end(environment& e) noexcept {
     if (r == nullptr) return;
     {
         const scope_failures::guard held(e);
-        scope_failures::set_own_youngest(e, static_cast<failure*>(r->failures));
+        scope_failures::set_own_youngest(e, r->failures);
         e.marks_.fetch_and(~environment::has_waits, memory_order_relaxed);  // pairs with nothing: under the guard
     }
     // A stop request that found it by the environment has its lock; one from above has the lock above.

@@ -19,7 +19,7 @@ public:
         // acquire pairs with the release in publish(): the record is complete, and so is the way up from it.
         // [stop.record.found]
         if ((e.marks_.load(memory_order_acquire) & environment::has_waits) == 0) return nullptr;
-        return static_cast<wait_record*>(e.failures_);
+        return e.waits_;
     }
     /// find() with the record's lock held.
     static wait_record* find_locked(environment& e) noexcept;

@@ -91,9 +91,8 @@ public:
     /// Begins the new coroutine, which is suspended in front of its body, in the call that makes it; later if the stack
     /// has no room for it (docs/design/fork_join.md).
     COFLUX_INLINE void begin_in_creator(std::coroutine_handle<> h) noexcept;
-    /// While it is in thread_state::begins: the coroutine behind it. It has no scope yet, so the word of its scope's
-    /// failures is free.
-    [[nodiscard]] promise_base* next_to_begin() const noexcept { return static_cast<promise_base*>(failures_); }
+    /// While it is in thread_state::begins: the coroutine behind it.
+    [[nodiscard]] promise_base* next_to_begin() const noexcept { return next_to_begin_; }
     [[nodiscard]] static COFLUX_INLINE bool has_room_to_begin() noexcept {
         return !stack_is_below(this_thread.room_to_begin);
     }

@@ -52,7 +52,7 @@ struct wait_record {
     wait_record* next = nullptr;      // among the records below one record
     wait_record* previous = nullptr;  //
     environment* of;                  //
-    void* failures = nullptr;         // what environment::failures_ held; see there
+    failure* failures = nullptr;      // what environment::failures_ held
 
     explicit wait_record(environment& e) noexcept : of(&e) {}
 };
