@@ -5,7 +5,7 @@
 #include <functional>
 #include <source_location>
 
-#include <coflux/core/detail/wait/wait_queue.hpp>
+#include <coflux/core/detail/wait/wait_list.hpp>
 
 namespace coflux_test {
 

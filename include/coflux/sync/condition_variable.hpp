@@ -13,8 +13,8 @@
 #include <coflux/core/call.hpp>
 #include <coflux/core/detail/promise/promise_base.hpp>
 #include <coflux/core/detail/wait/request.hpp>
+#include <coflux/core/detail/wait/wait_list.hpp>
 #include <coflux/core/detail/wait/wait_operation.hpp>
-#include <coflux/core/detail/wait/wait_queue.hpp>
 #include <coflux/sync/detail/optional_call.hpp>
 #include <coflux/sync/mutex.hpp>
 

@@ -1,8 +1,9 @@
-// The parts of a channel that no fast path runs: parking, close. The page docs/design/channel.md has the
-// protocol.
+// The parts of a channel that no fast path runs: parking, close, waking the cases of selects. The page
+// docs/design/channel.md has the protocol.
 #include <coflux/channel/detail/channel_core.hpp>
 
 #include <coflux/base/assert.hpp>
+#include <coflux/channel/detail/select_core.hpp>
 
 namespace coflux::detail {
 
@@ -60,6 +61,22 @@ bool channel_wait::claim(wait_operation& op) noexcept {
     const bool waited = channel_queue::remove(self);
     self.core->unlock();
     return waited;
+}
+
+bool try_win(channel_node& n) noexcept {
+    return n.select->decide(n.position);
+}
+
+void wake(channel_node& n) noexcept {
+    n.select != nullptr ? n.select->won() : static_cast<channel_wait&>(n).wake();
+}
+
+void channel_wakes::wake_all() noexcept {
+    for (channel_link* l = first_; l != nullptr;) {
+        channel_node& n = *static_cast<channel_node*>(l);
+        l = n.before;  // before it is woken: then it may be gone
+        detail::wake(n);
+    }
 }
 
 }  // namespace coflux::detail

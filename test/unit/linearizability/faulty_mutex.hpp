@@ -7,7 +7,6 @@
 
 #include <coflux/core/detail/promise/promise_base.hpp>
 #include <coflux/core/detail/wait/wait_list.hpp>
-#include <coflux/core/detail/wait/wait_queue.hpp>
 
 namespace coflux_test {
 

@@ -13,7 +13,6 @@
 #include <coflux/core/detail/wait/turn.hpp>
 #include <coflux/core/detail/wait/wait_list.hpp>
 #include <coflux/core/detail/wait/wait_operation.hpp>
-#include <coflux/core/detail/wait/wait_queue.hpp>
 #include <coflux/time/clock.hpp>
 #include <coflux/time/detail/timer_queue.hpp>
 
