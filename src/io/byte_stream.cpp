@@ -1,6 +1,5 @@
 #include <coflux/io/byte_stream.hpp>
 
-#include <cerrno>
 #include <system_error>
 #include <utility>
 
@@ -12,54 +11,6 @@
 
 namespace coflux {
 namespace detail {
-namespace {
-
-std::ptrdiff_t receive_into(descriptor& on, const os::buffer* into, std::size_t buffers) noexcept {
-    return on.calls.receive_buffers(on.number, into, buffers);
-}
-std::ptrdiff_t send_from(descriptor& on, const os::buffer* from, std::size_t buffers) noexcept {
-    return on.calls.send_buffers(on.number, from, buffers);
-}
-
-std::ptrdiff_t send_once(descriptor& on, std::span<const std::byte> from) noexcept {
-    return on.calls.send_now(on.number, from.data(), from.size());
-}
-std::ptrdiff_t refuse_once(descriptor&, std::span<const std::byte>) noexcept {
-    return -EPIPE;
-}
-
-constexpr wait_kind bytes_of_a_socket = stops_io("bytes of a socket");
-constexpr wait_kind room_in_a_socket = stops_io("room in a socket");
-
-constinit const io_kind socket_read_some{&byte_transfer::receive_some, direction::in, bytes_of_a_socket,
-                                         &byte_transfer::ask, &byte_transfer::take_some};
-constinit const io_kind socket_read_exactly{&byte_transfer::receive_all, direction::in, bytes_of_a_socket,
-                                            &byte_transfer::ask, &byte_transfer::take_all};
-constinit const io_kind socket_write_some{&byte_transfer::send_some, direction::out, room_in_a_socket,
-                                          &byte_transfer::ask, &byte_transfer::take_some};
-constinit const io_kind socket_write_all{&byte_transfer::send_all, direction::out, room_in_a_socket,
-                                         &byte_transfer::ask, &byte_transfer::take_all};
-constinit const io_kind socket_read_buffers{
-    [](io_operation& op) noexcept { return byte_transfer::read_buffers(op, &receive_into); }, direction::in,
-    bytes_of_a_socket};
-constinit const io_kind socket_write_some_buffers{
-    [](io_operation& op) noexcept { return byte_transfer::write_some_buffers(op, &send_from); }, direction::out,
-    room_in_a_socket};
-constinit const io_kind socket_write_buffers{
-    [](io_operation& op) noexcept { return byte_transfer::write_buffers(op, &send_from); }, direction::out,
-    room_in_a_socket};
-constinit const io_kind refuses_to_write{&byte_transfer::is_aborted, direction::out, stops_io("an aborted connection")};
-
-}  // namespace
-
-constinit const byte_kinds byte_kinds::of_sockets{
-    socket_read_some, socket_read_buffers,       socket_read_exactly,  socket_write_some,
-    socket_write_all, socket_write_some_buffers, socket_write_buffers, send_once};
-
-/// Only a writer has them.
-constinit const byte_kinds byte_kinds::of_aborted{socket_read_some, socket_read_buffers, socket_read_exactly,
-                                                  refuses_to_write, refuses_to_write,    refuses_to_write,
-                                                  refuses_to_write, refuse_once};
 
 endpoint name_of(const descriptor_handle& socket) {
     endpoint name;

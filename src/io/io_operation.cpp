@@ -7,10 +7,25 @@
 #include <coflux/core/detail/thread/transfer.hpp>
 #include <coflux/core/detail/wait/turn.hpp>
 
+#include "core/detail/thread/steps.hpp"
 #include "descriptor.hpp"
-#include "turn.hpp"
 
 namespace coflux::detail {
+namespace {
+
+/// So many calls of a socket that end at once count as one step: a call that comes after the last step of its round
+/// suspends, which costs a resumption, and makes the portion that a look finds a smaller one.
+constexpr unsigned calls_in_a_step = 4;
+constinit thread_local unsigned calls_made = 0;
+
+/// A coroutine is about to make one: true as spend_steps().
+bool spend_call() noexcept {
+    if (this_thread.queues != nullptr && ++calls_made % calls_in_a_step != 0) return false;
+    return spend_steps(1);
+}
+
+}  // namespace
+
 bool io_operation::try_now() noexcept {
     is_untried_ = on_.take_empty(way());
     // It suspends in any case, and is a resumption of the round that it goes on in.

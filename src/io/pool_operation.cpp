@@ -5,7 +5,7 @@
 
 #include <coflux/core/detail/wait/turn.hpp>
 
-#include "turn.hpp"
+#include "core/detail/thread/steps.hpp"
 
 namespace coflux::detail {
 namespace {
