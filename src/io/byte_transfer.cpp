@@ -42,16 +42,24 @@ bool byte_transfer::some(io_operation& op, system_call call) noexcept {
     return take_result(t, call(t.on(), &one, 1));
 }
 
-bool byte_transfer::all(io_operation& op, system_call call) noexcept {
+/// `call(at, size)` moves some of what is left.
+template <typename Call>
+bool byte_transfer::move_all(io_operation& op, Call call) noexcept {
     auto& t = static_cast<transfer_operation&>(op);
     while (t.count_ != t.size_) {
-        const os::buffer rest{t.data_ + t.count_, t.size_ - t.count_};
-        const std::ptrdiff_t moved = call(t.on(), &rest, 1);
-        if (!take_result(t, moved)) return false;
-        if (moved == 0) t.ended_ = op.way() == direction::in;
-        if (moved <= 0) return true;
+        const std::ptrdiff_t moved = call(t.data_ + t.count_, t.size_ - t.count_);
+        if (os::would_block(moved)) return false;
+        // [io.move_all.rest]
+        if (take_all(op, moved)) return true;
     }
     return true;
+}
+
+bool byte_transfer::all(io_operation& op, system_call call) noexcept {
+    return move_all(op, [&](std::byte* at, std::size_t size) noexcept {
+        const os::buffer rest{at, size};
+        return call(op.on(), &rest, 1);
+    });
 }
 
 bool byte_transfer::read_buffers(io_operation& op, system_call call) noexcept {
@@ -101,56 +109,24 @@ bool byte_transfer::ask_to_read(io_operation& op, io_submission& call) noexcept 
 bool byte_transfer::receive_some(io_operation& op) noexcept {
     auto& t = static_cast<transfer_operation&>(op);
     const std::ptrdiff_t got = t.on().calls.receive(t.on().number, t.data_, t.size_);
-    if (os::would_block(got)) return false;
-    if (got < 0) {
-        t.error_ = got;
-    } else {
-        t.count_ = static_cast<std::size_t>(got);
-        t.on().note_read(t.count_, t.size_);
-    }
-    return true;
+    if (got >= 0) t.on().note_read(static_cast<std::size_t>(got), t.size_);
+    return take_result(t, got);
 }
 
 bool byte_transfer::receive_all(io_operation& op) noexcept {
-    auto& t = static_cast<transfer_operation&>(op);
-    while (t.count_ != t.size_) {
-        const std::ptrdiff_t got = t.on().calls.receive(t.on().number, t.data_ + t.count_, t.size_ - t.count_);
-        if (os::would_block(got)) return false;
-        if (got < 0) t.error_ = got;
-        // [io.receive.end]
-        if (got == 0) t.ended_ = true;
-        if (got <= 0) return true;
-        // [io.receive.count]
-        t.count_ += static_cast<std::size_t>(got);
-    }
-    return true;
+    return move_all(
+        op, [&](std::byte* at, std::size_t size) noexcept { return op.on().calls.receive(op.on().number, at, size); });
 }
 
 bool byte_transfer::send_some(io_operation& op) noexcept {
     auto& t = static_cast<transfer_operation&>(op);
-    const std::ptrdiff_t sent = t.on().calls.send(t.on().number, t.data_, t.size_);
-    if (os::would_block(sent)) return false;
-    if (sent < 0) {
-        t.error_ = sent;
-    } else {
-        t.count_ = static_cast<std::size_t>(sent);
-    }
-    return true;
+    return take_result(t, t.on().calls.send(t.on().number, t.data_, t.size_));
 }
 
 bool byte_transfer::send_all(io_operation& op) noexcept {
-    auto& t = static_cast<transfer_operation&>(op);
-    while (t.count_ != t.size_) {
-        const std::ptrdiff_t sent = t.on().calls.send(t.on().number, t.data_ + t.count_, t.size_ - t.count_);
-        if (os::would_block(sent)) return false;
-        if (sent < 0) {
-            t.error_ = sent;
-            return true;
-        }
-        // [io.send.count]
-        t.count_ += static_cast<std::size_t>(sent);
-    }
-    return true;
+    return move_all(op, [&](const std::byte* at, std::size_t size) noexcept {
+        return op.on().calls.send(op.on().number, at, size);
+    });
 }
 
 bool byte_transfer::ask(io_operation& op, io_submission& call) noexcept {
@@ -161,21 +137,14 @@ bool byte_transfer::ask(io_operation& op, io_submission& call) noexcept {
     return true;
 }
 bool byte_transfer::take_some(io_operation& op, std::ptrdiff_t moved) noexcept {
-    auto& t = static_cast<transfer_operation&>(op);
-    if (moved < 0) {
-        t.error_ = moved;
-    } else {
-        t.count_ = static_cast<std::size_t>(moved);
-    }
-    return true;
+    return take_result(static_cast<transfer_operation&>(op), moved);
 }
 bool byte_transfer::take_all(io_operation& op, std::ptrdiff_t moved) noexcept {
     auto& t = static_cast<transfer_operation&>(op);
-    if (moved < 0) t.error_ = moved;
+    (void)take_result(t, moved);
+    // [io.take_all.end]
     if (moved == 0) t.ended_ = op.way() == direction::in;
-    if (moved <= 0) return moved < 0 || t.ended_;
-    t.count_ += static_cast<std::size_t>(moved);
-    return t.count_ == t.size_;
+    return moved < 0 || t.ended_ || t.count_ == t.size_;
 }
 
 void transfer_operation::throw_failure(const char* what) const {

@@ -36,6 +36,8 @@ struct byte_transfer {
     static bool take_all(io_operation& op, std::ptrdiff_t moved) noexcept;
 
 private:
+    template <typename Call>
+    static bool move_all(io_operation& op, Call call) noexcept;
     static bool take_result(transfer_operation& t, std::ptrdiff_t moved) noexcept;
 };
 
