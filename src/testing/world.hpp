@@ -143,7 +143,6 @@ private:
     void hand_out(std::uint64_t clock) noexcept;
     [[nodiscard]] coflux::detail::clock_tick next_deadline() const noexcept;
     void pass_to(coflux::detail::clock_tick now) noexcept;
-    [[nodiscard]] std::size_t choose_next() noexcept;
     void resume(ready next) noexcept;
 
     [[nodiscard]] bool owns(coflux::detail::frame_control& c) const noexcept;
