@@ -230,10 +230,20 @@ private:
     std::tuple<select_case<As>...> cases_;
 };
 
-template <typename... As>
+/// The cases are all of channels: none needs a coroutine of its own.
+template <typename A>
+inline constexpr bool is_of_channels = channel_operation<A>;
+
+template <template <typename...> typename Awaiter, typename... As>
 class [[nodiscard("select does nothing until it is awaited: co_await it")]] select_request {
 public:
-    explicit select_request(As&&... cases) noexcept : cases_(std::forward<As>(cases)...) {}
+    explicit select_request(As&&... cases) noexcept : cases_(std::forward<As>(cases)...) {
+        static_assert(!(... || single_use_lvalue<As>),
+                      "coflux: this can be awaited once: write select(std::move(a), b.receive())");
+        static_assert((0 + ... + int{is_otherwise<As>}) <= 1, "coflux: a select has one otherwise");
+        static_assert(!(... || is_otherwise<As>) || (... && (is_otherwise<As> || is_of_channels<As>)),
+                      "coflux: a select with otherwise does not wait, so its other cases are operations of channels");
+    }
     select_request(const select_request&) = delete;
     select_request& operator=(const select_request&) = delete;
 
@@ -244,10 +254,9 @@ private:
     auto await_in(promise_base& p, std::source_location) && {
         check_losers<As...>();
         std::apply([](const auto&... c) { check_arguments("select", c...); }, cases_);
-        if constexpr (!(... && (channel_operation<As> || is_otherwise<As>)))
+        if constexpr (!(... && (is_of_channels<As> || is_otherwise<As>)))
             (void)p.open_scope();  // what is no fork yet becomes one here
-        return std::apply([&](auto&&... c) { return select_awaiter<As...>(p, std::forward<As>(c)...); },
-                          std::move(cases_));
+        return std::apply([&](auto&&... c) { return Awaiter<As...>(p, std::forward<As>(c)...); }, std::move(cases_));
     }
 
     std::tuple<As&&...> cases_;
@@ -279,16 +288,10 @@ private:
 /// Lifetime: all channels outlive the await, not only the case that wins.
 /// Example: examples/13_select.cpp
 template <typename... As>
-detail::select_request<As...> select(As&&... cases) noexcept {
+detail::select_request<detail::select_awaiter, As...> select(As&&... cases) noexcept {
     static_assert(sizeof...(As) != 0 && sizeof...(As) <= detail::most_select_cases,
                   "coflux: select takes 1 to 64 cases");
-    static_assert(!(... || detail::single_use_lvalue<As>),
-                  "coflux: this can be awaited once: write select(std::move(a), b.receive())");
-    static_assert((0 + ... + int{detail::is_otherwise<As>}) <= 1, "coflux: a select has one otherwise");
-    static_assert(!(... || detail::is_otherwise<As>) ||
-                      (... && (detail::is_otherwise<As> || detail::channel_operation<As>)),
-                  "coflux: a select with otherwise does not wait, so its other cases are operations of channels");
-    return detail::select_request<As...>(std::forward<As>(cases)...);
+    return detail::select_request<detail::select_awaiter, As...>(std::forward<As>(cases)...);
 }
 
 }  // namespace coflux

@@ -227,36 +227,8 @@ private:
 };
 
 template <typename A>
-inline constexpr bool is_of_channels = [] {
-    if constexpr (select_range<A>) {
-        return select_case<A>::is_of_channels;
-    } else {
-        return channel_operation<A>;
-    }
-}();
-
-template <typename... As>
-class [[nodiscard("select does nothing until it is awaited: co_await it")]] select_ranges_request {
-public:
-    explicit select_ranges_request(As&&... cases) noexcept : cases_(std::forward<As>(cases)...) {}
-    select_ranges_request(const select_ranges_request&) = delete;
-    select_ranges_request& operator=(const select_ranges_request&) = delete;
-
-private:
-    friend struct await_access;
-    using may_stop_its_awaiter = void;
-
-    auto await_in(promise_base& p, std::source_location) && {
-        check_losers<As...>();
-        std::apply([](const auto&... c) { check_arguments("select", c...); }, cases_);
-        if constexpr (!(... && (is_of_channels<As> || is_otherwise<As>)))
-            (void)p.open_scope();  // what is no fork yet becomes one here
-        return std::apply([&](auto&&... c) { return select_ranges_awaiter<As...>(p, std::forward<As>(c)...); },
-                          std::move(cases_));
-    }
-
-    std::tuple<As&&...> cases_;
-};
+    requires select_range<A>
+inline constexpr bool is_of_channels<A> = select_case<A>::is_of_channels;
 
 }  // namespace detail
 
@@ -280,13 +252,7 @@ template <typename... As>
 [[nodiscard("select does nothing until it is awaited: co_await it")]] auto select(As&&... cases) noexcept {
     // Its type is deduced, so that a compiler looks into it first.
     static_assert((... && detail::is_case<As>()));
-    static_assert(!(... || detail::single_use_lvalue<As>),
-                  "coflux: this can be awaited once: write select(std::move(a), b.receive())");
-    static_assert((0 + ... + int{detail::is_otherwise<As>}) <= 1, "coflux: a select has one otherwise");
-    static_assert(!(... || detail::is_otherwise<As>) ||
-                      (... && (detail::is_otherwise<As> || detail::is_of_channels<As>)),
-                  "coflux: a select with otherwise does not wait, so its other cases are operations of channels");
-    return detail::select_ranges_request<As...>(std::forward<As>(cases)...);
+    return detail::select_request<detail::select_ranges_awaiter, As...>(std::forward<As>(cases)...);
 }
 
 }  // namespace coflux
