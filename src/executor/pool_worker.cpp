@@ -133,10 +133,12 @@ bool pool_worker::budget_exhausted() noexcept {
 bool pool_worker::gives_way() noexcept {
     const std::size_t queued = forks_.size();
     if (queued < 2) return false;
-    if (maker_ != this_thread.current || maker_forks_ != queued) {
-        maker_ = this_thread.current;
-        maker_forks_ = queued;
-        maker_rounds_ = 0;
+    // Of one word, because all that fork pass here once a round.
+    const std::uintptr_t maker = reinterpret_cast<std::uintptr_t>(this_thread.current) + queued;
+    if (maker_ != maker) {
+        maker_ = maker;
+        maker_rounds_ = 1;
+        return false;
     }
     if (++maker_rounds_ < rounds_of_a_maker) return false;
     maker_rounds_ = rounds_of_a_maker - 1;  // the next time it needs one more

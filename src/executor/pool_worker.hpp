@@ -143,9 +143,8 @@ private:
     std::uint32_t round_ = 0;           // counts rounds, each of one tick budget
     std::uint64_t injected_until_ = 0;  // what ready_ has up to its element of that number came from outside
     round_clock rounds_;
-    const environment* maker_ = nullptr;  // used up the last round that had a fork beneath its child
-    std::size_t maker_forks_ = 0;         // that were queued then
-    int maker_rounds_ = 0;                // of it, in a row
+    std::uintptr_t maker_ = 0;  // that used up the last round with a fork beneath its child, plus what was queued
+    int maker_rounds_ = 0;      // of it, in a row
     timer_pace timer_pace_;
     bool stole_ = false;  // what ran last was stolen, at:
     clock_tick stolen_at_ = 0;

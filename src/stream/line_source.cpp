@@ -18,6 +18,7 @@ namespace coflux::stream {
 namespace {
 
 constexpr std::size_t block = std::size_t{256} << 10;
+constexpr std::size_t most_open = 64;  // files at a time
 
 }  // namespace
 
@@ -28,6 +29,10 @@ public:
         if (options_.most_bytes == 0) throw std::invalid_argument("coflux: line_source_options::most_bytes is 0");
         if (options_.look_every < std::chrono::milliseconds(1))
             throw std::invalid_argument("coflux: line_source_options::look_every is less than a millisecond");
+        if (options_.continued && options_.follow)
+            throw std::invalid_argument(
+                "coflux: line_source_options has continued and follow: a file that is followed has no end behind which "
+                "the next one goes on");
         for (std::string& path : paths) parts_.push_back({std::move(path)});
     }
 
@@ -46,6 +51,13 @@ public:
     }
     [[nodiscard]] bool is_bounded() const noexcept { return !options_.follow; }
     [[nodiscard]] std::span<const std::uint32_t> ended() const noexcept { return ended_; }
+    [[nodiscard]] std::vector<std::uint32_t> partitions() const {
+        std::vector<std::uint32_t> all;
+        for (std::uint32_t p = 0; p != parts_.size() && (p == 0 || !options_.continued); ++p) {
+            if (!parts_[p].ended) all.push_back(p);
+        }
+        return all;
+    }
 
     call<bool> read(environment&, batch<text_line>& into, std::size_t most) {
         auto& here = co_await context();
@@ -54,7 +66,8 @@ public:
             for (std::size_t at_end = 0; at_end != parts_.size();) {
                 part& p = parts_[turn_];
                 const bool gave = !p.ended && co_await read_part(here, p, into, most);
-                if (!gave || options_.follow) turn_ = turn_ + 1 == parts_.size() ? 0 : turn_ + 1;
+                if (!gave || !options_.continued) turn_ = turn_ + 1 == parts_.size() ? 0 : turn_ + 1;
+                if (parts_.size() > most_open && !options_.continued) put_away(p);
                 if (gave) co_return true;
                 ++at_end;
             }
@@ -125,6 +138,17 @@ private:
     };
 
     call<void> open(environment&, part& p) { p.in = co_await file::open(p.path, {.pool = options_.pool}); }
+
+    /// What it holds is read again in its next turn.
+    static void put_away(part& p) noexcept {
+        if (p.ended) return;
+        p.in = file();
+        p.offset = p.begin();
+        p.held = std::string();
+        p.taken = p.searched = p.opened = 0;
+        p.field = quoting::none;
+        p.has_all = false;
+    }
 
     // Takes the sizes of all files, where a job_control asks how much is left. A file that cannot be opened fails when
     // it is to be read.
@@ -284,6 +308,9 @@ std::vector<partition_extent> line_source::measure() {
 }
 std::span<const std::uint32_t> line_source::ended() const noexcept {
     return state_->ended();
+}
+std::vector<std::uint32_t> line_source::partitions() const {
+    return state_->partitions();
 }
 bool line_source::is_bounded() const noexcept {
     return state_->is_bounded();

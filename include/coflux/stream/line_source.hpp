@@ -28,6 +28,7 @@ struct line_source_options {
     bool quoted = false;                            ///< a line end in a field between `"` is a part of the record
     char separator = ',';                           ///< of fields, where it is quoted
     bool follow = false;                            ///< waits at the end for more, for ever: as `tail -f`
+    bool continued = false;          ///< each file goes on where the one before ends, as those of a rotated log
     bool ignore_gone_files = false;  ///< a position of a file that it has not is no error: the file was removed
     std::chrono::nanoseconds look_every =
         std::chrono::milliseconds(250);  ///< where it follows: from one look to the next
@@ -36,9 +37,11 @@ struct line_source_options {
 
 /// Lines of one file, or of several: `from(line_source("access.log"))`.
 ///
-/// Each file is a partition, named by its path. Files are read one after the other, in the order that is given; where
-/// it follows them, by turns of a batch. A line ends at "\n", and a "\r" just before that belongs to the end. The last
-/// line needs no end, unless the file is followed: then it is waited for.
+/// Each file is a partition, named by its path. Files are read by turns of a batch, and each of them holds the watermark
+/// until it gives something. Those that are `continued` are read one after the other, in the order that is given, and
+/// one that has not begun does not hold the watermark: records that are not in the order of time from file to file are
+/// late then. A line ends at "\n", and a "\r" just before that belongs to the end. The last line needs no end, unless
+/// the file is followed: then it is waited for.
 ///
 /// Where it is quoted, a `"` opens a field only where it is its first byte, as in csv_fields. A field whose quote does
 /// not close before the end of the file or within `most_bytes`, or closes before something else than a separator, has a
@@ -52,8 +55,8 @@ struct line_source_options {
 /// the options ignore these.
 /// Stops: loses nothing.
 /// Threads: as a source.
-/// Costs: a string for each line. One open file at a time, and 256 KiB; where it follows, that for each file. A seek
-/// reads what is before the position, to count lines.
+/// Costs: a string for each line. An open file and 256 KiB for each file that has begun, 64 of them at most; beyond
+/// that a file is opened, and its block read, for each batch. A seek reads what is before the position, to count lines.
 /// Lifetime: text_line::file is the source's.
 class line_source {
 public:
@@ -71,6 +74,8 @@ public:
     /// Sizes are those of the first read behind the first call, and of later looks at the ends of files.
     [[nodiscard]] std::vector<partition_extent> measure();
     [[nodiscard]] bool is_bounded() const noexcept;
+    /// Not one that is `continued`, and another one than the first.
+    [[nodiscard]] std::vector<std::uint32_t> partitions() const;
     [[nodiscard]] std::span<const std::uint32_t> ended() const noexcept;
 
 private:
@@ -78,6 +83,7 @@ private:
     std::unique_ptr<state> state_;
 };
 static_assert(seekable_source<line_source>);
+static_assert(partitioned_source<line_source>);
 static_assert(measured_source<line_source>);
 
 /// The files in a folder whose names end with `ending`, as paths, in the order of their names: for a line_source.

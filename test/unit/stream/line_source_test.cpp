@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -90,13 +91,73 @@ TEST(line_source, gives_each_line_without_its_end_and_the_byte_behind_it) {
     EXPECT_EQ(d.all_of(line_source("end")), texts{"end:1:1:"});
 }
 
-TEST(line_source, reads_files_one_after_the_other_as_partitions) {
+TEST(line_source, reads_files_by_turns_as_partitions) {
     one_disk d;
     d.disk.put("a", "1\n2\n");
     d.disk.put("b", "");
     d.disk.put("c", "3\n4\n5\n6\n");
+    EXPECT_EQ(line_source(texts{"c", "b", "a"}).partitions(), (std::vector<std::uint32_t>{0, 1, 2}));
     EXPECT_EQ(d.all_of(line_source(texts{"c", "b", "a"})),
+              (texts{"c:1:2:3", "c:2:4:4", "c:3:6:5", "a:1:2:1", "a:2:4:2", "c:4:8:6"}));
+}
+
+TEST(line_source, reads_files_that_are_continued_one_after_the_other) {
+    one_disk d;
+    d.disk.put("a", "1\n2\n");
+    d.disk.put("b", "");
+    d.disk.put("c", "3\n4\n5\n6\n");
+    EXPECT_EQ(line_source(texts{"c", "b", "a"}, {.continued = true}).partitions(), std::vector<std::uint32_t>{0});
+    EXPECT_EQ(d.all_of(line_source(texts{"c", "b", "a"}, {.continued = true})),
               (texts{"c:1:2:3", "c:2:4:4", "c:3:6:5", "c:4:8:6", "a:1:2:1", "a:2:4:2"}));
+}
+
+TEST(line_source, reads_more_files_by_turns_than_it_keeps_open) {
+    constexpr std::size_t files = 70, count = 7;
+    one_disk d;
+    texts names, expected, got;
+    for (std::size_t f = 0; f != files; ++f) {
+        std::string text;
+        names.push_back("f" + std::to_string(f));
+        for (std::size_t i = 1; i <= count; ++i) {
+            text += i == 3 ? "\"3\n4\"\n" : std::to_string(i) + "\n";
+            expected.push_back(names.back() + ":" + std::to_string(i));
+        }
+        d.disk.put(names.back(), text.substr(0, text.size() - 1));
+    }
+    for (const std::string& line : d.all_of(line_source(names, {.quoted = true}), 2)) {
+        got.push_back(line.substr(0, line.find(':')) + ":");
+    }
+    EXPECT_EQ(got.size(), expected.size());
+    for (std::size_t f = 0; f != files; ++f) EXPECT_EQ(std::ranges::count(got, names[f] + ":"), count);
+}
+
+/// Each file is in the order of time, and begins with the same time.
+TEST(line_source, has_no_record_late_that_is_in_time_in_its_file) {
+    one_disk d;
+    constexpr int count = 3000;
+    std::string text;
+    for (int i = 0; i != count; ++i) text += std::to_string(i) + "\n";
+    d.disk.put("a", text);
+    d.disk.put("b", text);
+    const auto seconds = [](const std::string& line) {
+        return std::chrono::sys_seconds(std::chrono::seconds(std::stoi(line)));
+    };
+    for (const std::size_t most : {10U, 1000U}) {
+        std::uint64_t counted = 0;
+        stream::job_report report;
+        d.run([&](environment& here) -> coflux::call<void> {
+            report = co_await stream::run(here,
+                                          stream::from(line_source(texts{"a", "b"})) |
+                                              stream::map([](const stream::text_line& line) { return line.text; }) |
+                                              stream::event_times(seconds) |
+                                              stream::by_key([](const std::string&) { return 0; }) |
+                                              stream::window(stream::tumbling(60s), stream::count()) |
+                                              stream::to(stream::for_each([&](const auto& w) { counted += w.value; })),
+                                          stream::job{.max_batch = most});
+        });
+        EXPECT_EQ(report.late, 0U);
+        EXPECT_EQ(counted, std::uint64_t{2} * count);
+    }
 }
 
 TEST(line_source, tells_how_much_is_left_of_all_its_files) {
@@ -140,7 +201,7 @@ TEST(line_source, begins_again_where_it_was_sent) {
     d.disk.put("a", "1\n2\n3\n4\n");
     d.disk.put("b", "5\n6\n");
     d.run([](environment& here) -> coflux::call<void> {
-        line_source from(texts{"a", "b"});
+        line_source from(texts{"a", "b"}, {.continued = true});
         const auto reads = [&](environment&, const stream::positions& to) -> coflux::call<std::string> {
             auto& here = co_await coflux::context();
             co_await from.seek(here, to);
@@ -390,6 +451,7 @@ TEST(line_source, says_what_the_system_refuses_and_which_options_cannot_be) {
     EXPECT_THROW(line_source(texts{}), std::invalid_argument);
     EXPECT_THROW(line_source("a", {.most_bytes = 0}), std::invalid_argument);
     EXPECT_THROW(line_source("a", {.look_every = 0s}), std::invalid_argument);
+    EXPECT_THROW(line_source("a", {.follow = true, .continued = true}), std::invalid_argument);
 }
 
 TEST(line_source, finds_the_files_of_a_folder_in_the_order_of_their_names) {
