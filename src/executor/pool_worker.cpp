@@ -133,7 +133,7 @@ bool pool_worker::budget_exhausted() noexcept {
 bool pool_worker::gives_way() noexcept {
     const std::size_t queued = forks_.size();
     if (queued < 2) return false;
-    // Of one word, because all that fork pass here once a round.
+    // One word, because each maker comes here once a round.
     const std::uintptr_t maker = reinterpret_cast<std::uintptr_t>(this_thread.current) + queued;
     if (maker_ != maker) {
         maker_ = maker;

@@ -139,7 +139,7 @@ private:
 
     call<void> open(environment&, part& p) { p.in = co_await file::open(p.path, {.pool = options_.pool}); }
 
-    /// What it holds is read again in its next turn.
+    /// Its next turn reads again what it holds.
     static void put_away(part& p) noexcept {
         if (p.ended) return;
         p.in = file();
