@@ -64,6 +64,12 @@
 #else
 #    define COFLUX_INLINE inline
 #endif
+// A parameter to which the result of a function refers: clang warns of a temporary that dies before the result.
+#if defined(__clang__)
+#    define COFLUX_LIFETIMEBOUND [[clang::lifetimebound]]
+#else
+#    define COFLUX_LIFETIMEBOUND
+#endif
 #define COFLUX_NOINLINE __attribute__((noinline))
 #define COFLUX_COLD __attribute__((noinline, cold))
 // A message's look at what another thread may be writing: words that are written whole, at worst a moment old.

@@ -42,7 +42,7 @@ public:
     /// the coroutine is whole.
     /// Lifetime: `v` is moved from only once it has a slot: it lives until the await ends, so await it where it is
     /// made.
-    detail::channel_request<detail::send_operation, T> send(T&& v) noexcept {
+    detail::channel_request<detail::send_operation, T> send(T&& v COFLUX_LIFETIMEBOUND) noexcept {
         return detail::channel_request<detail::send_operation, T>(*this, &v);
     }
     /// Sends a copy of `v`, made in the call.

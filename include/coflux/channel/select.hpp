@@ -288,7 +288,7 @@ private:
 /// Lifetime: all channels outlive the await, not only the case that wins.
 /// Example: examples/13_select.cpp
 template <typename... As>
-detail::select_request<detail::select_awaiter, As...> select(As&&... cases) noexcept {
+detail::select_request<detail::select_awaiter, As...> select(As&&... cases COFLUX_LIFETIMEBOUND) noexcept {
     static_assert(sizeof...(As) != 0 && sizeof...(As) <= detail::most_select_cases,
                   "coflux: select takes 1 to 64 cases");
     return detail::select_request<detail::select_awaiter, As...>(std::forward<As>(cases)...);

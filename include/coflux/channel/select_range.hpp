@@ -249,7 +249,8 @@ inline constexpr bool is_of_channels<A> = select_case<A>::is_of_channels;
 /// Example: examples/13_select.cpp
 template <typename... As>
     requires(... || detail::select_range<As>)
-[[nodiscard("select does nothing until it is awaited: co_await it")]] auto select(As&&... cases) noexcept {
+[[nodiscard("select does nothing until it is awaited: co_await it")]] auto
+select(As&&... cases COFLUX_LIFETIMEBOUND) noexcept {
     // Its type is deduced, so that a compiler looks into it first.
     static_assert((... && detail::is_case<As>()));
     return detail::select_request<detail::select_ranges_awaiter, As...>(std::forward<As>(cases)...);

@@ -30,7 +30,8 @@ struct first_success_rule {
 template <typename... As>
     requires(sizeof...(As) != 1 || !(... && std::ranges::input_range<As>))
 [[nodiscard("first_success does nothing until it is awaited: co_await it")]]
-detail::some_request<detail::one_value<detail::first_success_rule>, As...> first_success(As&&... awaited) noexcept {
+detail::some_request<detail::one_value<detail::first_success_rule>, As...>
+first_success(As&&... awaited COFLUX_LIFETIMEBOUND) noexcept {
     return detail::some_request<detail::one_value<detail::first_success_rule>, As...>(std::forward<As>(awaited)...);
 }
 
@@ -39,7 +40,8 @@ detail::some_request<detail::one_value<detail::first_success_rule>, As...> first
 /// Errors: std::invalid_argument for an empty range; then nothing was taken from it.
 template <std::ranges::input_range Range>
 [[nodiscard("first_success does nothing until it is awaited: co_await it")]]
-detail::some_range_request<detail::one_value<detail::first_success_rule>, Range> first_success(Range&& range) noexcept {
+detail::some_range_request<detail::one_value<detail::first_success_rule>, Range>
+first_success(Range&& range COFLUX_LIFETIMEBOUND) noexcept {
     return detail::some_range_request<detail::one_value<detail::first_success_rule>, Range>(detail::as_chosen,
                                                                                             std::forward<Range>(range));
 }

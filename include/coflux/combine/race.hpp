@@ -24,7 +24,7 @@ struct race_rule {
 template <typename... As>
     requires(sizeof...(As) != 1 || !(... && std::ranges::input_range<As>))
 [[nodiscard("race does nothing until it is awaited: co_await it")]]
-detail::some_request<detail::one_value<detail::race_rule>, As...> race(As&&... awaited) noexcept {
+detail::some_request<detail::one_value<detail::race_rule>, As...> race(As&&... awaited COFLUX_LIFETIMEBOUND) noexcept {
     return detail::some_request<detail::one_value<detail::race_rule>, As...>(std::forward<As>(awaited)...);
 }
 
@@ -33,7 +33,8 @@ detail::some_request<detail::one_value<detail::race_rule>, As...> race(As&&... a
 /// Errors: std::invalid_argument for an empty range; then nothing was taken from it.
 template <std::ranges::input_range Range>
 [[nodiscard("race does nothing until it is awaited: co_await it")]]
-detail::some_range_request<detail::one_value<detail::race_rule>, Range> race(Range&& range) noexcept {
+detail::some_range_request<detail::one_value<detail::race_rule>, Range>
+race(Range&& range COFLUX_LIFETIMEBOUND) noexcept {
     return detail::some_range_request<detail::one_value<detail::race_rule>, Range>(detail::as_chosen,
                                                                                    std::forward<Range>(range));
 }

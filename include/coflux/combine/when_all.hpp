@@ -110,13 +110,14 @@ template <typename... As>
     requires(!detail::begins_with_policy<std::remove_cvref_t<As>...> &&
              (sizeof...(As) != 1 || !(... && std::ranges::input_range<As>)))
 [[nodiscard("when_all does nothing until it is awaited: co_await it")]]
-detail::all_of_request<error_policy::collect_all, As...> when_all(As&&... awaited) noexcept {
+detail::all_of_request<error_policy::collect_all, As...> when_all(As&&... awaited COFLUX_LIFETIMEBOUND) noexcept {
     return detail::all_of_request<error_policy::collect_all, As...>(std::forward<As>(awaited)...);
 }
 template <error_policy Policy, typename... As>
     requires(sizeof...(As) != 1 || !(... && std::ranges::input_range<As>))
 [[nodiscard("when_all does nothing until it is awaited: co_await it")]]
-detail::all_of_request<Policy, As...> when_all(detail::fixed_policy<Policy>, As&&... awaited) noexcept {
+detail::all_of_request<Policy, As...> when_all(detail::fixed_policy<Policy>,
+                                               As&&... awaited COFLUX_LIFETIMEBOUND) noexcept {
     return detail::all_of_request<Policy, As...>(std::forward<As>(awaited)...);
 }
 
@@ -139,12 +140,12 @@ detail::all_of_request<error_policy::collect_all, As...> when_all(Policy, As&&..
 /// from the youngest on; for another range the vector, and a vector of handles if it cannot be used in place.
 template <std::ranges::input_range Range>
 [[nodiscard("when_all does nothing until it is awaited: co_await it")]]
-detail::all_range_request<detail::values_of_all, Range> when_all(Range&& range) noexcept {
+detail::all_range_request<detail::values_of_all, Range> when_all(Range&& range COFLUX_LIFETIMEBOUND) noexcept {
     return detail::all_range_request<detail::values_of_all, Range>(std::forward<Range>(range));
 }
 template <error_policy Policy, std::ranges::input_range Range>
 [[nodiscard("when_all does nothing until it is awaited: co_await it")]]
-auto when_all(detail::fixed_policy<Policy>, Range&& range) noexcept {
+auto when_all(detail::fixed_policy<Policy>, Range&& range COFLUX_LIFETIMEBOUND) noexcept {
     if constexpr (Policy == error_policy::stop_on_error) {
         using results = detail::values_or_first_error<detail::array_size<Range>>;
         return detail::some_range_request<results, Range>(detail::as_chosen, std::forward<Range>(range));

@@ -48,7 +48,7 @@ struct outcomes_of_all {
 template <typename... As>
     requires(sizeof...(As) != 1 || !(... && std::ranges::input_range<As>))
 [[nodiscard("when_all_outcomes does nothing until it is awaited: co_await it")]]
-detail::all_request<detail::outcomes_of_all, As...> when_all_outcomes(As&&... awaited) noexcept {
+detail::all_request<detail::outcomes_of_all, As...> when_all_outcomes(As&&... awaited COFLUX_LIFETIMEBOUND) noexcept {
     return detail::all_request<detail::outcomes_of_all, As...>(std::forward<As>(awaited)...);
 }
 
@@ -61,7 +61,8 @@ detail::all_request<detail::outcomes_of_all, As...> when_all_outcomes(As&&... aw
 /// place.
 template <std::ranges::input_range Range>
 [[nodiscard("when_all_outcomes does nothing until it is awaited: co_await it")]]
-detail::all_range_request<detail::outcomes_of_all, Range> when_all_outcomes(Range&& range) noexcept {
+detail::all_range_request<detail::outcomes_of_all, Range>
+when_all_outcomes(Range&& range COFLUX_LIFETIMEBOUND) noexcept {
     return detail::all_range_request<detail::outcomes_of_all, Range>(std::forward<Range>(range));
 }
 

@@ -80,7 +80,7 @@ struct first_of_any {
 template <typename... As>
     requires(sizeof...(As) != 1 || !(... && std::ranges::input_range<As>))
 [[nodiscard("when_any does nothing until it is awaited: co_await it")]]
-detail::some_request<detail::first_of_any, As...> when_any(As&&... awaited) noexcept {
+detail::some_request<detail::first_of_any, As...> when_any(As&&... awaited COFLUX_LIFETIMEBOUND) noexcept {
     return detail::some_request<detail::first_of_any, As...>(std::forward<As>(awaited)...);
 }
 
@@ -93,7 +93,7 @@ detail::some_request<detail::first_of_any, As...> when_any(As&&... awaited) noex
 /// its forks in random-access order or was not given away.
 template <std::ranges::input_range Range>
 [[nodiscard("when_any does nothing until it is awaited: co_await it")]]
-detail::some_range_request<detail::first_of_any, Range> when_any(Range&& range) noexcept {
+detail::some_range_request<detail::first_of_any, Range> when_any(Range&& range COFLUX_LIFETIMEBOUND) noexcept {
     return detail::some_range_request<detail::first_of_any, Range>(detail::as_chosen, std::forward<Range>(range));
 }
 

@@ -48,7 +48,8 @@ struct first_of_n {
 /// Costs: those of when_any for a range, and the vector.
 template <std::ranges::input_range Range>
 [[nodiscard("when_n does nothing until it is awaited: co_await it")]]
-detail::some_range_request<detail::first_of_n, Range> when_n(Range&& range, std::size_t n) noexcept {
+detail::some_range_request<detail::first_of_n, Range> when_n(Range&& range COFLUX_LIFETIMEBOUND,
+                                                             std::size_t n) noexcept {
     return detail::some_range_request<detail::first_of_n, Range>(n, std::forward<Range>(range));
 }
 

@@ -145,7 +145,7 @@ private:
 /// and the awaiting coroutine goes on. While it waits for anything else, a sleep or a view, it stops here.
 /// Costs: those of the plain await.
 template <typename A>
-detail::outcome_request<A> as_outcome(A&& awaited) noexcept {
+detail::outcome_request<A> as_outcome(A&& awaited COFLUX_LIFETIMEBOUND) noexcept {
     return detail::outcome_request<A>(std::forward<A>(awaited));
 }
 

@@ -300,7 +300,7 @@ template <typename Operation, typename... Args>
     return std::move(operation).with_result();
 }
 template <typename A>
-[[nodiscard("co_await it")]] detail::result_request<A> as_result(A&& awaited) noexcept {
+[[nodiscard("co_await it")]] detail::result_request<A> as_result(A&& awaited COFLUX_LIFETIMEBOUND) noexcept {
     return detail::result_request<A>(std::forward<A>(awaited));
 }
 

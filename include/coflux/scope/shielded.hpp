@@ -101,7 +101,7 @@ using shielded_request = request<shielded_operation<A>, A&&>;
 /// Costs: a frame.
 template <typename A>
 [[nodiscard("shielded does nothing until it is awaited: co_await it")]] detail::shielded_request<A>
-shielded(A&& awaited) noexcept {
+shielded(A&& awaited COFLUX_LIFETIMEBOUND) noexcept {
     return detail::shielded_request<A>(std::forward<A>(awaited));
 }
 

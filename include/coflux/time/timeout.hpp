@@ -144,7 +144,8 @@ using timeout_request = request<timeout_operation<A, Deadline>, A&&, limit_time>
 /// Costs: a small block from the frame pool if the operation is not ready; a frame for what is neither fork nor task.
 template <typename A, typename Rep, typename Period>
 [[nodiscard("nothing is limited until it is awaited: co_await it")]]
-detail::timeout_request<A, detail::same_deadline> timeout(A&& awaited, std::chrono::duration<Rep, Period> d) noexcept {
+detail::timeout_request<A, detail::same_deadline> timeout(A&& awaited COFLUX_LIFETIMEBOUND,
+                                                          std::chrono::duration<Rep, Period> d) noexcept {
     detail::check_limited<A>();
     return {std::forward<A>(awaited), detail::limit_of(d)};
 }
@@ -165,7 +166,7 @@ detail::timeout_request<A, detail::same_deadline> timeout(A&& awaited, N) noexce
 /// make_environment(here, t) makes one with a deadline. `t` may be of any clock, as in sleep_until().
 template <typename A, typename Clock, typename Duration>
 [[nodiscard("nothing is limited until it is awaited: co_await it")]]
-detail::timeout_request<A, detail::nearer_deadline> deadline(A&& awaited,
+detail::timeout_request<A, detail::nearer_deadline> deadline(A&& awaited COFLUX_LIFETIMEBOUND,
                                                              std::chrono::time_point<Clock, Duration> t) noexcept {
     detail::check_limited<A>();
     return {std::forward<A>(awaited), detail::limit_of(t)};

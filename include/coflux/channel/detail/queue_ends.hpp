@@ -66,7 +66,8 @@ public:
     /// caller.
     /// Costs: no allocation.
     /// Lifetime: `value` lives until the await is over, as a temporary does.
-    [[nodiscard("co_await it: nothing is sent until then")]] COFLUX_INLINE auto send(T&& value) noexcept {
+    [[nodiscard("co_await it: nothing is sent until then")]] COFLUX_INLINE auto
+    send(T&& value COFLUX_LIFETIMEBOUND) noexcept {
         return request<send_awaiter<typename State::send_wait, T, Permit>, State&, T&&>(this->state(),
                                                                                         std::move(value));
     }
