@@ -52,7 +52,9 @@ void check(const job_options& of) {
     if (of.max_batch == 0) refuse("max_batch", "is 0");
     if (of.queue_batches == 1) refuse("queue_batches", "is 1: one batch is filled while another one is processed");
     if (of.commit_every.count() <= 0) refuse("commit_every", "is not positive");
+    if (of.linger.count() < 0) refuse("linger", "is negative");
     if (of.lateness.count() < 0) refuse("lateness", "is negative");
+    if (of.idle_after.count() < 0) refuse("idle_after", "is negative");
 }
 
 /// A run lets its control know that it has begun, and that it has ended.

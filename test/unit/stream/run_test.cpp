@@ -529,6 +529,8 @@ TEST(run, refuses_options_that_cannot_be) {
         EXPECT_TRUE(co_await refused(here, stream::job{.workers = 65}));
         EXPECT_TRUE(co_await refused(here, stream::job{.max_batch = 0}));
         EXPECT_TRUE(co_await refused(here, stream::job{.queue_batches = 1}));
+        EXPECT_TRUE(co_await refused(here, stream::job{.linger = -1ms}));
+        EXPECT_TRUE(co_await refused(here, stream::job{.idle_after = -1ms}));
         EXPECT_TRUE(co_await refused(here, stream::job{.commit_every = 0s}));
         EXPECT_TRUE(co_await refused(here, stream::job{.lateness = -1ns}));
     });
