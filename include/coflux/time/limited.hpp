@@ -36,7 +36,7 @@ inline constexpr bool has_own_truth<T> = true;
 /// Errors: value() throws std::bad_optional_access if the time was up; `*` and `->` then are checked errors.
 /// Example: 19_time.cpp
 template <typename T>
-class limited {
+class [[nodiscard("the limit may have cut the operation off: look at timed_out()")]] limited {
     static constexpr bool is_reference = std::is_reference_v<T>;
     using bare = std::remove_cvref_t<T>;
     using object = std::conditional_t<is_reference, std::remove_reference_t<T>, bare>;
