@@ -85,8 +85,8 @@ public:
         std::string lines;
         for (const record<std::string>& r : records) {
             if (r.value.find('\n') != std::string::npos)
-                throw std::invalid_argument("coflux: " + path_ + ": a line_sink is given a string with a line end: " +
-                                            r.value.substr(0, 80));
+                throw std::invalid_argument(
+                    "coflux: " + path_ + ": a line_sink is given a string with a line end: " + r.value.substr(0, 80));
             lines.append(r.value).append(1, '\n');
         }
         if (!out_.is_open()) co_await open_at_last_line(here);
