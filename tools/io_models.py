@@ -56,8 +56,11 @@ class Programs:
         """Makes `program` where `file` is changed; what was wrong, or nothing."""
         program, whole = str(self.root / source_of(model)), model.replace("/", "_") + ".o"
         if is_unit_test(model):
-            return self.once(program, whole) or self.compile(self.united(model), "io_changed.o") or self.link(
-                ["io_changed.o", whole], ["-lgtest_main", "-lgtest", *NEEDS.get(model.split("/")[1], [])])
+            # A header counts for the tests, and for each source of the library that includes it.
+            changed = "io_changed_program.o" if file.endswith(".hpp") else whole
+            error = self.compile(program, changed) if file.endswith(".hpp") else self.once(program, whole)
+            return error or self.compile(self.united(model, file), "io_changed.o") or self.link(
+                ["io_changed.o", changed], ["-lgtest_main", "-lgtest", *NEEDS.get(model.split("/")[1], [])])
         objects = [whole, "io_support.o"]
         error = self.once(str(self.root / SUPPORT), "io_support.o")
         if not error and file.endswith(".hpp"):
@@ -68,11 +71,15 @@ class Programs:
             error = self.once(program, whole) or self.compile(file, "io_changed.o")
         return error or self.link(objects, [])
 
-    def united(self, model: str) -> str:
-        """All sources of the library that the tests are of, in one."""
-        folder = model.split("/")[1]
-        sources = sorted((self.place / "src" / folder).glob("*.cpp"))
-        (self.place / "united.cpp").write_text("".join(f'#include "{source}"\n' for source in sources), encoding="utf-8")
+    def united(self, model: str, file: str) -> str:
+        """In one: all sources of the library that the tests are of, and those that see the change."""
+        sources = set((self.place / "src" / model.split("/")[1]).glob("*.cpp"))
+        if file.endswith(".cpp"):
+            sources.add(self.place / file)
+        else:
+            line = f'{file.removeprefix("src/").removeprefix("include/")}'
+            sources |= {each for each in (self.place / "src").rglob("*.cpp") if line in each.read_text(encoding="utf-8")}
+        (self.place / "united.cpp").write_text("".join(f'#include "{source}"\n' for source in sorted(sources)), encoding="utf-8")
         return "united.cpp"
 
     def link(self, objects: list[str], others: list[str]) -> str:
