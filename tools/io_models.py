@@ -77,9 +77,11 @@ class Programs:
         if file.endswith(".cpp"):
             sources.add(self.place / file)
         else:
-            line = f'{file.removeprefix("src/").removeprefix("include/")}'
-            sources |= {each for each in (self.place / "src").rglob("*.cpp") if line in each.read_text(encoding="utf-8")}
-        (self.place / "united.cpp").write_text("".join(f'#include "{source}"\n' for source in sorted(sources)), encoding="utf-8")
+            header = file.removeprefix("src/").removeprefix("include/")
+            sources |= {each for each in (self.place / "src").rglob("*.cpp")
+                        if header in each.read_text(encoding="utf-8")}
+        text = "".join(f'#include "{source}"\n' for source in sorted(sources))
+        (self.place / "united.cpp").write_text(text, encoding="utf-8")
         return "united.cpp"
 
     def link(self, objects: list[str], others: list[str]) -> str:
