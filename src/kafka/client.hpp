@@ -119,7 +119,8 @@ public:
         // relaxed: the caller has a share, so that nothing dies meanwhile.
         owners_.fetch_add(count, memory_order_relaxed);
     }
-    /// Keeps the handle for ever, with its threads, and says nothing of it any more: for one that librdkafka cannot end.
+    /// Keeps the handle for ever, with its threads, and says nothing of it any more: for one that librdkafka cannot
+    /// end.
     void abandon() noexcept;
     void drop() noexcept {
         // acq_rel: what the owners did with the client comes before its end, each release with the last one's acquire.

@@ -17,8 +17,8 @@ namespace coflux::stream {
 ///
 /// Shapes: a T that nlohmann::json converts to, or nlohmann::json itself.
 /// Errors: nlohmann::json::exception, which parse() makes a bad_text: what is no JSON, is cut off, is not UTF-8, or has
-/// not what a T needs. bad_text where arrays and objects are nested more than 512 times. nlohmann::json converts a number
-/// to the type of a member without an error, also one that this cannot hold: check there what must not be cut.
+/// not what a T needs. bad_text where arrays and objects are nested more than 512 times. nlohmann::json converts a
+/// number to the type of a member without an error, also one that this cannot hold: check there what must not be cut.
 template <typename T>
 struct json_to {
     [[nodiscard]] T operator()(std::string_view text) const {

@@ -37,11 +37,11 @@ struct line_source_options {
 
 /// Lines of one file, or of several: `from(line_source("access.log"))`.
 ///
-/// Each file is a partition, named by its path. Files are read by turns of a batch, and each of them holds the watermark
-/// until it gives something. Those that are `continued` are read one after the other, in the order that is given, and
-/// one that has not begun does not hold the watermark: records that are not in the order of time from file to file are
-/// late then. A line ends at "\n", and a "\r" just before that belongs to the end. The last line needs no end, unless
-/// the file is followed: then it is waited for.
+/// Each file is a partition, named by its path. Files are read by turns of a batch, and each of them holds the
+/// watermark until it gives something. Those that are `continued` are read one after the other, in the order that is
+/// given, and one that has not begun does not hold the watermark: records that are not in the order of time from file
+/// to file are late then. A line ends at "\n", and a "\r" just before that belongs to the end. The last line needs no
+/// end, unless the file is followed: then it is waited for.
 ///
 /// Where it is quoted, a `"` opens a field only where it is its first byte, as in csv_fields. A field whose quote does
 /// not close before the end of the file or within `most_bytes`, or closes before something else than a separator, has a

@@ -139,8 +139,8 @@ using timeout_request = request<timeout_operation<A, Deadline>, A&&, limit_time>
 /// begun, and a handle is still the caller's.
 /// Stops: a stop point; a stop loses the result. One that comes while it waits, and the limit, reach the operation, all
 /// handles that were moved into it, and those in turn, wherever they were made. The body of an async_generator hears of
-/// no limit of its next(): put the limit inside. An operation that stops before its time stops the awaiting coroutine in
-/// turn, unless as_outcome() asks.
+/// no limit of its next(): put the limit inside. An operation that stops before its time stops the awaiting coroutine
+/// in turn, unless as_outcome() asks.
 /// Threads: as sleep_for().
 /// Costs: a small block from the frame pool if the operation is not ready; a frame for what is neither fork nor task.
 template <typename A, typename Rep, typename Period>

@@ -117,7 +117,8 @@ bool completion_set::stop_next(void* self) noexcept {
         if (of.asked_ == nullptr) return false;  // the rest was taken out meanwhile
         of.left_to_stop_ = of.asked_->next_of_all;
     }
-    // Without the lock: the request takes those of the coroutines below. Until `asked_` is another one, the frame stays.
+    // Without the lock: the request takes those of the coroutines below. Until `asked_` is another one, the frame
+    // stays.
     request_stop_of(*of.asked_->child);
     const adaptive_guard guard(of.lock_);
     of.asked_ = nullptr;

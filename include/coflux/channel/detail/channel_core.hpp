@@ -1,5 +1,5 @@
-// Everything of a channel that does not depend on the type of its values: the waits at it, and how they are woken; lock,
-// slots, queues, close.
+// Everything of a channel that does not depend on the type of its values: the waits at it, and how they are woken;
+// lock, slots, queues, close.
 //
 // The page docs/design/channel.md has the protocol: which thread may touch what when.
 #pragma once

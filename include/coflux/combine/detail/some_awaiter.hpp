@@ -111,8 +111,8 @@ private:
     // the ends wrote is published by their subtraction from pending_.
     atomic<std::uint64_t> ends_{0};
     // Children whose end has not been noted, one for the registration while it lasts, and one for stops that are left
-    // to a child. Every subtraction is acq_rel: the thread that brings it to 0 sees what all the ends wrote, and goes on
-    // with the coroutine; until then no frame is consumed, so that the end that decides may stop the other children.
+    // to a child. Every subtraction is acq_rel: the thread that brings it to 0 sees what all the ends wrote, and goes
+    // on with the coroutine; until then no frame is consumed, so that the end that decides may stop the other children.
     atomic<std::size_t> pending_;
     relay_if_needed relay_;
 };

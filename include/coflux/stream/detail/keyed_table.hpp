@@ -14,9 +14,9 @@
 
 namespace coflux::stream::detail {
 
-/// A vector has the entries in no order; an open table of 32-bit indexes finds them by linear probing. It is at most half
-/// full: how many probes a key takes is what a processor cannot foresee. An entry that is erased is replaced by the last
-/// one, so a walk over all sees no gaps.
+/// A vector has the entries in no order; an open table of 32-bit indexes finds them by linear probing. It is at most
+/// half full: how many probes a key takes is what a processor cannot foresee. An entry that is erased is replaced by
+/// the last one, so a walk over all sees no gaps.
 template <typename Key, typename State>
 class keyed_table {
 public:

@@ -64,8 +64,8 @@ struct stop_calls {
 ///       '--stopper--> early: listen() says so, and the operation requests them, in steps by request_early()
 class stop_relay : public wait_operation {
 public:
-    /// `calls.request` is called for each of `count` handles, of which there is one at least, on threads of stoppers, in
-    /// steps; `calls.go_on` on the last of these, if over() was false.
+    /// `calls.request` is called for each of `count` handles, of which there is one at least, on threads of stoppers,
+    /// in steps; `calls.go_on` on the last of these, if over() was false.
     stop_relay(promise_base& p, void* operation, const stop_calls& calls, std::size_t count) noexcept
         : stop_relay(p, operation, calls, count, kind) {}
     ~stop_relay() = default;
@@ -118,8 +118,8 @@ public:
     }
 
     /// Before the operation waits for `count` handles, of which one at least is not stopped with `p`. `stop_requested`:
-    /// of `p`, already. Where there is no memory for the relay, the handles are stopped at once, and has_failed() unless
-    /// a stop was requested.
+    /// of `p`, already. Where there is no memory for the relay, the handles are stopped at once, and has_failed()
+    /// unless a stop was requested.
     COFLUX_COLD void begin(promise_base& p, bool stop_requested, void* operation, const stop_calls& calls,
                            std::size_t count) noexcept;
     /// As stop_relay::over().
