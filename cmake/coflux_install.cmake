@@ -18,54 +18,28 @@ install(
     EXPORT coflux-targets
     NAMESPACE coflux::
     DESTINATION "${package_dir}")
-if(COFLUX_HAS_TLS)
-    add_dependencies(coflux_installed coflux_tls)
-    # A set of its own: a package that does not ask for it needs no OpenSSL.
+# A set of its own for each that needs another library: a package that does not ask for it does not need that.
+function(coflux_install_optional name)
+    add_dependencies(coflux_installed coflux_${name})
     install(
-        TARGETS coflux_tls
-        EXPORT coflux-tls-targets
+        TARGETS coflux_${name}
+        EXPORT coflux-${name}-targets
         LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
         ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
         RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}"
         FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
         FILE_SET details DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
     install(
-        EXPORT coflux-tls-targets
+        EXPORT coflux-${name}-targets
         NAMESPACE coflux::
         DESTINATION "${package_dir}")
-endif()
-if(COFLUX_HAS_KAFKA)
-    add_dependencies(coflux_installed coflux_kafka)
-    # A set of its own, as that of TLS.
-    install(
-        TARGETS coflux_kafka
-        EXPORT coflux-kafka-targets
-        LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
-        ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
-        RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}"
-        FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
-        FILE_SET details DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
-    install(
-        EXPORT coflux-kafka-targets
-        NAMESPACE coflux::
-        DESTINATION "${package_dir}")
-endif()
-if(COFLUX_HAS_ROCKSDB)
-    add_dependencies(coflux_installed coflux_rocksdb)
-    # A set of its own, as that of TLS.
-    install(
-        TARGETS coflux_rocksdb
-        EXPORT coflux-rocksdb-targets
-        LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
-        ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
-        RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}"
-        FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
-        FILE_SET details DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
-    install(
-        EXPORT coflux-rocksdb-targets
-        NAMESPACE coflux::
-        DESTINATION "${package_dir}")
-endif()
+endfunction()
+foreach(name IN ITEMS tls kafka rocksdb)
+    string(TOUPPER "${name}" upper)
+    if(COFLUX_HAS_${upper})
+        coflux_install_optional(${name})
+    endif()
+endforeach()
 if(TARGET coflux_stream_program)
     add_dependencies(coflux_installed coflux_stream_program)
     install(TARGETS coflux_stream_program RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
