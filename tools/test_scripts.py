@@ -69,7 +69,7 @@ class Scripts(unittest.TestCase):
     def run_script(self, script: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         self.called.unlink(missing_ok=True)
         done = subprocess.run([str(script), *arguments], env=self.environment, cwd=self.root, capture_output=True, text=True,
-                              timeout=60, check=False)
+                              timeout=300, check=False)
         set_up = self.called.read_text(encoding="utf-8") if self.called.exists() else ""
         self.assertEqual(set_up, "", f"{script.name} {arguments} called this")
         self.assertFalse((self.root / "lab").exists())

@@ -23,7 +23,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-PATIENCE = 20  # seconds; more than any of it takes
+PATIENCE = 100  # seconds; more than any of it takes
 SKIPPED = 77
 
 

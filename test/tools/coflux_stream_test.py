@@ -14,7 +14,7 @@ import unittest
 from pathlib import Path
 
 PROGRAM, JOB = sys.argv[1], sys.argv[2]
-PATIENCE = 60  # seconds; more than any of it takes
+PATIENCE = 300  # seconds; more than any of it takes
 
 
 def letter(value: str | bytes = "x", **other: object) -> str:

@@ -15,11 +15,11 @@ BUILT = [each for each in RUNTIMES.values() if each.unavailable(BUILD) is None]
 @unittest.skipUnless(BUILT, f"no adapter is built in {BUILD}: scripts/lab does")
 class Refuses(unittest.TestCase):
     def asked(self, runtime: Runtime, *arguments: str) -> subprocess.CompletedProcess:
-        return subprocess.run([*runtime.command(BUILD, "run"), *arguments], capture_output=True, text=True, timeout=60, check=False)
+        return subprocess.run([*runtime.command(BUILD, "run"), *arguments], capture_output=True, text=True, timeout=300, check=False)
 
     def supported(self, runtime: Runtime) -> tuple[str, list[str]]:
         """A workload that it has, and the parameters of that."""
-        described = subprocess.run(runtime.command(BUILD, "describe"), capture_output=True, text=True, timeout=60, check=True)
+        described = subprocess.run(runtime.command(BUILD, "describe"), capture_output=True, text=True, timeout=300, check=True)
         return next((name, each["params"]) for name, each in json.loads(described.stdout)["workloads"].items()
                     if each["supported"] and "workers" not in each["params"])
 

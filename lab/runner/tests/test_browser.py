@@ -173,7 +173,7 @@ class InChromium(LabTest):
         with tempfile.TemporaryDirectory() as profile:
             subprocess.run([CHROMIUM, *FLAGS, f"--user-data-dir={profile}", f"--print-to-pdf={printed}", page.as_uri()], capture_output=True,
                            timeout=240, check=True)
-        text = subprocess.run([PDFTOTEXT, "-layout", printed, "-"], capture_output=True, text=True, timeout=60, check=True).stdout
+        text = subprocess.run([PDFTOTEXT, "-layout", printed, "-"], capture_output=True, text=True, timeout=300, check=True).stdout
         for word in ("skynet", "fib", "tokio", "Where Coflux loses", "verdict"):
             self.assertIn(word, text)
         self.assertNotIn("Clear", text)

@@ -28,7 +28,7 @@ public:
 private:
     void watch(const char* what) {
         std::unique_lock<std::mutex> guard(lock_);
-        if (changed_.wait_for(guard, std::chrono::seconds(100), [this] { return ended_; })) return;
+        if (changed_.wait_for(guard, std::chrono::seconds(300), [this] { return ended_; })) return;
         std::fprintf(stderr, "hangs: %s\n", what);
         std::abort();
     }
