@@ -8,7 +8,7 @@
 
 #include <coflux/base/atomic.hpp>
 
-#include "os/parker.hpp"
+#include "os/thread/parker.hpp"
 
 namespace coflux::detail {
 

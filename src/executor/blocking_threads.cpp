@@ -7,7 +7,7 @@
 #include <coflux/time/clock.hpp>
 
 #include "core/detail/wait/wait_records.hpp"
-#include "os/thread.hpp"
+#include "os/thread/thread.hpp"
 
 namespace coflux::detail {
 namespace {

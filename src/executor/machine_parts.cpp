@@ -4,7 +4,7 @@
 #include <array>
 #include <map>
 
-#include "os/sysfs.hpp"
+#include "os/thread/sysfs.hpp"
 
 namespace coflux::detail {
 namespace {

@@ -14,7 +14,7 @@
 
 #include "event/event_source.hpp"
 #include "idle_workers.hpp"
-#include "os/alarm.hpp"
+#include "os/thread/alarm.hpp"
 
 namespace coflux::detail {
 

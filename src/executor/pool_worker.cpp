@@ -11,7 +11,7 @@
 #include <coflux/core/detail/thread/transfer.hpp>
 
 #include "event/look_portion.hpp"
-#include "os/thread.hpp"
+#include "os/thread/thread.hpp"
 
 namespace coflux::detail {
 namespace {

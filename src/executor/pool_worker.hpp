@@ -18,7 +18,7 @@
 #include "event/look_pace.hpp"
 #include "event_steps.hpp"
 #include "memory/detail/idle_memory.hpp"
-#include "os/parker.hpp"
+#include "os/thread/parker.hpp"
 #include "round_clock.hpp"
 #include "spin_budget.hpp"
 #include "steal_backoff.hpp"

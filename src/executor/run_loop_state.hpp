@@ -6,7 +6,7 @@
 
 #include <coflux/base/atomic.hpp>
 
-#include "os/wake_descriptor.hpp"
+#include "os/thread/wake_descriptor.hpp"
 #include "serial_loop.hpp"
 
 namespace coflux::detail {

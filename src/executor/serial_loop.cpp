@@ -10,7 +10,7 @@
 
 #include "core/detail/scope/left_behind.hpp"
 #include "event/look_portion.hpp"
-#include "os/thread.hpp"
+#include "os/thread/thread.hpp"
 #include "time/detail/timer_watch.hpp"
 
 namespace coflux::detail {

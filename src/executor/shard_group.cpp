@@ -7,8 +7,8 @@
 
 #include <coflux/base/assert.hpp>
 
-#include "os/heavy_fence.hpp"
-#include "os/thread.hpp"
+#include "os/thread/heavy_fence.hpp"
+#include "os/thread/thread.hpp"
 #include "shard_thread.hpp"
 
 namespace coflux {

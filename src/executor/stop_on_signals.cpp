@@ -5,9 +5,9 @@
 #include <coflux/base/assert.hpp>
 #include <coflux/base/thread.hpp>
 
-#include "os/process.hpp"
-#include "os/signals.hpp"
-#include "os/thread.hpp"
+#include "os/process/process.hpp"
+#include "os/process/signals.hpp"
+#include "os/thread/thread.hpp"
 
 namespace coflux {
 

@@ -9,8 +9,8 @@
 #include <coflux/core/detail/thread/thread_state.hpp>
 
 #include "core/detail/scope/left_behind.hpp"
-#include "os/heavy_fence.hpp"
-#include "os/thread.hpp"
+#include "os/thread/heavy_fence.hpp"
+#include "os/thread/thread.hpp"
 #include "pool_worker.hpp"
 #include "strand_state.hpp"
 #include "worker_places.hpp"

@@ -15,7 +15,7 @@
 #include "executor_door.hpp"
 #include "idle_workers.hpp"
 #include "injection_queue.hpp"
-#include "os/process.hpp"
+#include "os/process/process.hpp"
 #include "pool_events.hpp"
 
 namespace coflux::detail {

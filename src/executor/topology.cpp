@@ -13,8 +13,8 @@
 #include <coflux/base/thread.hpp>
 
 #include "machine_parts.hpp"
-#include "os/cpu_quota.hpp"
-#include "os/thread.hpp"
+#include "os/thread/cpu_quota.hpp"
+#include "os/thread/thread.hpp"
 
 namespace coflux {
 namespace {

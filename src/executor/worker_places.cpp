@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "os/thread.hpp"
+#include "os/thread/thread.hpp"
 
 namespace coflux::detail {
 

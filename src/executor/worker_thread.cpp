@@ -5,7 +5,7 @@
 
 #include <coflux/base/assert.hpp>
 
-#include "os/thread.hpp"
+#include "os/thread/thread.hpp"
 
 namespace coflux::detail {
 

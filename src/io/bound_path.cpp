@@ -1,6 +1,6 @@
 #include <coflux/io/detail/bound_path.hpp>
 
-#include "os/unix_socket.hpp"
+#include "os/net/unix_socket.hpp"
 
 namespace coflux::detail {
 

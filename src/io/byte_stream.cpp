@@ -5,9 +5,9 @@
 
 #include "byte_transfer.hpp"
 #include "descriptor.hpp"
-#include "os/message.hpp"
-#include "os/socket.hpp"
-#include "os/unix_socket.hpp"
+#include "os/net/message.hpp"
+#include "os/net/socket.hpp"
+#include "os/net/unix_socket.hpp"
 
 namespace coflux {
 namespace detail {

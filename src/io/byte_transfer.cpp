@@ -5,7 +5,7 @@
 #include <cerrno>
 
 #include "descriptor.hpp"
-#include "os/socket.hpp"
+#include "os/net/socket.hpp"
 
 namespace coflux::detail {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "byte_transfer.hpp"
 #include "descriptor.hpp"
-#include "os/message.hpp"
-#include "os/socket.hpp"
+#include "os/net/message.hpp"
+#include "os/net/socket.hpp"
 
 namespace coflux {
 namespace detail {

@@ -7,7 +7,7 @@
 #include <coflux/base/adaptive_lock.hpp>
 #include <coflux/base/assert.hpp>
 
-#include "os/socket.hpp"
+#include "os/net/socket.hpp"
 
 namespace coflux::detail {
 namespace {

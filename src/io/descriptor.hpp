@@ -12,7 +12,7 @@
 #include <coflux/io/endpoint.hpp>
 
 #include "io_source.hpp"
-#include "os/process.hpp"
+#include "os/process/process.hpp"
 #include "socket_calls.hpp"
 
 namespace coflux::detail {

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "os/socket_name.hpp"
+#include "os/net/socket_name.hpp"
 
 namespace coflux {
 

@@ -7,8 +7,8 @@
 
 #include <coflux/executor/detail/blocking_job.hpp>
 
-#include "os/directory.hpp"
-#include "os/file.hpp"
+#include "os/fs/directory.hpp"
+#include "os/fs/file.hpp"
 
 namespace coflux::detail {
 

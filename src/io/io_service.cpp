@@ -6,8 +6,8 @@
 
 #include "event/look_portion.hpp"
 #include "io_source.hpp"
-#include "os/process.hpp"
-#include "os/thread.hpp"
+#include "os/process/process.hpp"
+#include "os/thread/thread.hpp"
 
 namespace coflux::detail {
 namespace {

@@ -1,6 +1,6 @@
 #include <coflux/io/owned_descriptor.hpp>
 
-#include "os/socket.hpp"
+#include "os/net/socket.hpp"
 
 namespace coflux {
 

@@ -18,9 +18,9 @@
 #include <coflux/time/timeout.hpp>
 
 #include "descriptor.hpp"
-#include "os/child_process.hpp"
-#include "os/process.hpp"
-#include "os/socket.hpp"
+#include "os/net/socket.hpp"
+#include "os/process/child_process.hpp"
+#include "os/process/process.hpp"
 
 namespace coflux {
 namespace detail {

@@ -6,7 +6,7 @@
 
 #include <coflux/core/detail/wait/turn.hpp>
 
-#include "os/name_lookup.hpp"
+#include "os/net/name_lookup.hpp"
 
 namespace coflux {
 namespace {

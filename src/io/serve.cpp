@@ -5,8 +5,8 @@
 #include <new>
 #include <system_error>
 
-#include "os/socket.hpp"
-#include "os/spare_descriptor.hpp"
+#include "os/fs/spare_descriptor.hpp"
+#include "os/net/socket.hpp"
 
 namespace coflux::detail {
 namespace {

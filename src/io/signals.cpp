@@ -5,8 +5,8 @@
 #include <system_error>
 
 #include "descriptor.hpp"
-#include "os/caught_signals.hpp"
-#include "os/socket.hpp"
+#include "os/net/socket.hpp"
+#include "os/process/caught_signals.hpp"
 
 namespace coflux {
 namespace detail {

@@ -3,8 +3,8 @@
 #include <coflux/core/detail/thread/thread_driver.hpp>
 #include <coflux/core/detail/thread/thread_state.hpp>
 
-#include "os/message.hpp"
-#include "os/unix_socket.hpp"
+#include "os/net/message.hpp"
+#include "os/net/unix_socket.hpp"
 
 namespace coflux::detail {
 namespace {

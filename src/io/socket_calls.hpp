@@ -6,8 +6,8 @@
 
 #include "io_source.hpp"
 #include "os/buffer.hpp"
-#include "os/message.hpp"
-#include "os/socket.hpp"
+#include "os/net/message.hpp"
+#include "os/net/socket.hpp"
 
 namespace coflux::detail {
 

@@ -4,7 +4,7 @@
 #include <coflux/io/socket_options.hpp>
 
 #include "descriptor.hpp"
-#include "os/socket.hpp"
+#include "os/net/socket.hpp"
 
 namespace coflux::detail {
 

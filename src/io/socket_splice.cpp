@@ -9,7 +9,7 @@
 
 #include "byte_transfer.hpp"
 #include "descriptor.hpp"
-#include "os/pipe.hpp"
+#include "os/fs/pipe.hpp"
 
 namespace coflux::detail {
 

@@ -6,7 +6,7 @@
 
 #include "byte_transfer.hpp"
 #include "descriptor.hpp"
-#include "os/socket.hpp"
+#include "os/net/socket.hpp"
 #include "socket_settings.hpp"
 
 namespace coflux {

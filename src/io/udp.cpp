@@ -3,7 +3,7 @@
 #include <cerrno>
 
 #include "descriptor.hpp"
-#include "os/message.hpp"
+#include "os/net/message.hpp"
 #include "socket_settings.hpp"
 
 namespace coflux {

@@ -8,9 +8,9 @@
 
 #include "byte_transfer.hpp"
 #include "descriptor.hpp"
-#include "os/message.hpp"
-#include "os/socket.hpp"
-#include "os/unix_socket.hpp"
+#include "os/net/message.hpp"
+#include "os/net/socket.hpp"
+#include "os/net/unix_socket.hpp"
 #include "socket_settings.hpp"
 
 namespace coflux {

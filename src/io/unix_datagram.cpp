@@ -4,8 +4,8 @@
 
 #include "byte_transfer.hpp"
 #include "descriptor.hpp"
-#include "os/message.hpp"
-#include "os/unix_socket.hpp"
+#include "os/net/message.hpp"
+#include "os/net/unix_socket.hpp"
 
 namespace coflux {
 

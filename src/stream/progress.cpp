@@ -12,7 +12,7 @@
 #include <coflux/core/context.hpp>
 #include <coflux/time/timeout.hpp>
 
-#include "os/terminal.hpp"
+#include "os/fs/terminal.hpp"
 
 namespace coflux::stream {
 namespace {

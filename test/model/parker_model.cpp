@@ -1,4 +1,4 @@
-// The parker of src/os/parker.hpp: its token, in its own futex and in an event source.
+// The parker of src/os/thread/parker.hpp: its token, in its own futex and in an event source.
 #include "support/model.hpp"
 #include "support/model_parker.hpp"
 

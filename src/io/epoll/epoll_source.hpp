@@ -11,7 +11,7 @@
 
 #include "io/io_source.hpp"
 #include "io/slot_table.hpp"
-#include "os/process.hpp"
+#include "os/process/process.hpp"
 
 namespace coflux::detail {
 

@@ -19,7 +19,7 @@
 #include "core/detail/scope/left_behind.hpp"
 #include "io/descriptor.hpp"
 #include "io/hand_out.hpp"
-#include "os/socket.hpp"
+#include "os/net/socket.hpp"
 
 namespace coflux::detail {
 namespace {

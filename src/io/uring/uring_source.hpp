@@ -9,7 +9,7 @@
 
 #include "io/io_source.hpp"
 #include "io/slot_table.hpp"
-#include "os/process.hpp"
+#include "os/process/process.hpp"
 #include "ring.hpp"
 
 namespace coflux::detail {

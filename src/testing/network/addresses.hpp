@@ -9,7 +9,7 @@
 
 #include <coflux/io/endpoint.hpp>
 
-#include "os/socket.hpp"
+#include "os/net/socket.hpp"
 
 namespace coflux::testing::detail {
 

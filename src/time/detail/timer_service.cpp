@@ -3,7 +3,7 @@
 #include <coflux/base/assert.hpp>
 #include <coflux/core/detail/thread/transfer.hpp>
 
-#include "os/thread.hpp"
+#include "os/thread/thread.hpp"
 
 namespace coflux::detail {
 

@@ -6,8 +6,8 @@
 #include <coflux/core/detail/wait/wait_operation.hpp>
 #include <coflux/time/detail/timer_queue.hpp>
 
-#include "os/parker.hpp"
-#include "os/process.hpp"
+#include "os/process/process.hpp"
+#include "os/thread/parker.hpp"
 
 namespace coflux::detail {
 

@@ -13,7 +13,7 @@
 #include <coflux/time/clock.hpp>
 #include <coflux/time/detail/timing_wheel.hpp>
 
-#include "os/parker.hpp"
+#include "os/thread/parker.hpp"
 
 namespace coflux::detail {
 

@@ -3,8 +3,8 @@
 
 #include <coflux/base/atomic.hpp>
 
-#include "os/process.hpp"
-#include "os/thread.hpp"
+#include "os/process/process.hpp"
+#include "os/thread/thread.hpp"
 #include "time/detail/timer_watch.hpp"
 
 namespace coflux::detail {

@@ -2,7 +2,7 @@
 // it may wake for no reason, and time may pass at any moment. For one file of a program.
 #pragma once
 
-#include "../../../src/os/parker.cpp"
+#include "../../../src/os/thread/parker.cpp"
 #include "model.hpp"
 
 namespace coflux::detail::os {

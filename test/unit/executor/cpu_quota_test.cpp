@@ -1,5 +1,5 @@
 // How many processors the control groups of a process leave it, read from folders that a test has made.
-#include "../../../src/os/cpu_quota.hpp"
+#include "../../../src/os/thread/cpu_quota.hpp"
 
 #include <cmath>
 #include <cstddef>

@@ -23,7 +23,7 @@
 
 #include <coflux/coflux.hpp>
 
-#include "../../../src/os/thread.hpp"
+#include "../../../src/os/thread/thread.hpp"
 #include "loose_coroutine.hpp"
 #include "watchdog.hpp"
 

@@ -13,8 +13,8 @@
 
 #include "../../../src/executor/machine_parts.hpp"
 #include "../../../src/executor/spin_budget.hpp"
-#include "../../../src/os/sysfs.hpp"
-#include "../../../src/os/thread.hpp"
+#include "../../../src/os/thread/sysfs.hpp"
+#include "../../../src/os/thread/thread.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace {

@@ -22,7 +22,7 @@
 
 #include <coflux/coflux.hpp>
 
-#include "../../../src/os/pipe.hpp"
+#include "../../../src/os/fs/pipe.hpp"
 #include "connected.hpp"
 #include "signal_count.hpp"
 

@@ -13,7 +13,7 @@
 
 #include <coflux/coflux.hpp>
 
-#include "../../../src/os/name_lookup.hpp"
+#include "../../../src/os/net/name_lookup.hpp"
 #include "support/forbidden_calls.hpp"
 #include "support/no_hang.hpp"
 

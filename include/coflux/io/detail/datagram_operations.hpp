@@ -14,7 +14,7 @@ namespace coflux {
 
 namespace detail {
 
-/// The room for a message's header as the system has it (src/os/message.hpp).
+/// The room for a message's header as the system has it (src/os/net/message.hpp).
 inline constexpr std::size_t message_header_size = 9 * sizeof(void*);
 
 /// Errors are those of the system.

@@ -1,4 +1,4 @@
-// Replaces src/os/stack.cpp in the model programs, whose threads run on stacks of Relacy's: nothing is known
+// Replaces src/os/thread/stack.cpp in the model programs, whose threads run on stacks of Relacy's: nothing is known
 // of them.
 #include <coflux/base/stack.hpp>
 

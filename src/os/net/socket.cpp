@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "system_call.hpp"
+#include "os/system_call.hpp"
 #include "unix_socket.hpp"
 
 namespace coflux::detail::os {

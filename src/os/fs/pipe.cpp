@@ -15,7 +15,7 @@
 
 #include <coflux/base/atomic.hpp>
 
-#include "system_call.hpp"
+#include "os/system_call.hpp"
 
 namespace coflux::detail::os {
 namespace {

@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "system_call.hpp"
+#include "os/system_call.hpp"
 
 namespace coflux::detail::os {
 namespace {

@@ -8,13 +8,13 @@
 namespace coflux::detail::os {
 namespace {
 
-struct open_file {
-    explicit open_file(const char* path) noexcept : file(std::fopen(path, "re")) {}
-    ~open_file() {
+struct file_stream {
+    explicit file_stream(const char* path) noexcept : file(std::fopen(path, "re")) {}
+    ~file_stream() {
         if (file != nullptr) std::fclose(file);
     }
-    open_file(const open_file&) = delete;
-    open_file& operator=(const open_file&) = delete;
+    file_stream(const file_stream&) = delete;
+    file_stream& operator=(const file_stream&) = delete;
 
     std::FILE* file;
 };
@@ -26,7 +26,7 @@ constexpr double no_quota = std::numeric_limits<double>::infinity();
 long long number_in(const char* folder, const char* name) noexcept {
     char path[longest_path];
     if (std::snprintf(path, sizeof path, "%s/%s", folder, name) >= static_cast<int>(sizeof path)) return 0;
-    const open_file opened(path);
+    const file_stream opened(path);
     long long number = 0;
     return opened.file != nullptr && std::fscanf(opened.file, "%lld", &number) == 1 ? number : 0;
 }
@@ -40,7 +40,7 @@ double share_in(const char* folder, bool version_2) noexcept {
     if (!version_2) return share_of(number_in(folder, "cpu.cfs_quota_us"), number_in(folder, "cpu.cfs_period_us"));
     char path[longest_path];
     if (std::snprintf(path, sizeof path, "%s/cpu.max", folder) >= static_cast<int>(sizeof path)) return no_quota;
-    const open_file opened(path);
+    const file_stream opened(path);
     long long quota = 0;
     long long period = 0;
     if (opened.file == nullptr || std::fscanf(opened.file, "%lld %lld", &quota, &period) != 2)
@@ -75,7 +75,7 @@ bool has_name(const char* list, const char* name) noexcept {
 }  // namespace
 
 double cpu_share(const char* groups, const char* mount) noexcept {
-    const open_file opened(groups);
+    const file_stream opened(groups);
     if (opened.file == nullptr) return no_quota;
     double least = no_quota;
     char line[longest_path];

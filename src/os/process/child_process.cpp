@@ -10,8 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "own_descriptor.hpp"
-#include "system_call.hpp"
+#include "os/fs/own_descriptor.hpp"
+#include "os/system_call.hpp"
 
 extern "C" char** environ;
 

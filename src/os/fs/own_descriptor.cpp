@@ -3,7 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "system_call.hpp"
+#include "os/system_call.hpp"
 
 namespace coflux::detail::os {
 

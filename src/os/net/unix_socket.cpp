@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "message.hpp"
+#include "os/system_call.hpp"
 #include "socket_name.hpp"
-#include "system_call.hpp"
 
 namespace coflux::detail::os {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "buffer.hpp"
+#include "os/buffer.hpp"
 #include "socket.hpp"
 
 namespace coflux::detail::os {

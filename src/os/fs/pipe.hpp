@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include "buffer.hpp"
+#include "os/buffer.hpp"
 
 namespace coflux::detail::os {
 

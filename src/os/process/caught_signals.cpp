@@ -8,7 +8,7 @@
 
 #include <coflux/base/atomic.hpp>
 
-#include "own_descriptor.hpp"
+#include "os/fs/own_descriptor.hpp"
 #include "signal_handlers.hpp"
 
 namespace coflux::detail::os {
