@@ -8,7 +8,7 @@
 #include <system_error>
 
 #include "epoll/epoll_source.hpp"
-#include "io_source.hpp"
+#include "io/detail/io_source.hpp"
 #include "uring/uring_source.hpp"
 
 namespace coflux {

@@ -5,8 +5,8 @@
 #include <cerrno>
 #include <system_error>
 
-#include "byte_transfer.hpp"
-#include "descriptor.hpp"
+#include "io/detail/byte_transfer.hpp"
+#include "io/detail/descriptor.hpp"
 #include "os/net/message.hpp"
 #include "os/net/socket.hpp"
 

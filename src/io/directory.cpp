@@ -9,7 +9,7 @@
 #include <coflux/base/assert.hpp>
 #include <coflux/executor/blocking_pool.hpp>
 
-#include "file_calls.hpp"
+#include "io/detail/file_calls.hpp"
 
 namespace coflux::detail {
 

@@ -3,8 +3,8 @@
 #include <system_error>
 #include <utility>
 
-#include "byte_transfer.hpp"
-#include "descriptor.hpp"
+#include "io/detail/byte_transfer.hpp"
+#include "io/detail/descriptor.hpp"
 #include "os/fs/pipe.hpp"
 #include "os/net/socket.hpp"
 #include "os/net/unix_socket.hpp"

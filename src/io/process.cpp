@@ -17,7 +17,7 @@
 #include <coflux/executor/noop_executor.hpp>
 #include <coflux/time/timeout.hpp>
 
-#include "descriptor.hpp"
+#include "io/detail/descriptor.hpp"
 #include "os/net/socket.hpp"
 #include "os/process/child_process.hpp"
 #include "os/process/process.hpp"

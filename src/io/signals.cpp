@@ -4,7 +4,7 @@
 #include <string>
 #include <system_error>
 
-#include "descriptor.hpp"
+#include "io/detail/descriptor.hpp"
 #include "os/net/socket.hpp"
 #include "os/process/caught_signals.hpp"
 

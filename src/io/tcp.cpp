@@ -4,10 +4,10 @@
 #include <stdexcept>
 #include <utility>
 
-#include "byte_transfer.hpp"
-#include "descriptor.hpp"
+#include "io/detail/byte_transfer.hpp"
+#include "io/detail/descriptor.hpp"
+#include "io/detail/socket_settings.hpp"
 #include "os/net/socket.hpp"
-#include "socket_settings.hpp"
 
 namespace coflux {
 namespace detail {

@@ -2,9 +2,9 @@
 
 #include <cerrno>
 
-#include "descriptor.hpp"
+#include "io/detail/descriptor.hpp"
+#include "io/detail/socket_settings.hpp"
 #include "os/net/message.hpp"
-#include "socket_settings.hpp"
 
 namespace coflux {
 

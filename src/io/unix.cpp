@@ -6,12 +6,12 @@
 
 #include <coflux/base/assert.hpp>
 
-#include "byte_transfer.hpp"
-#include "descriptor.hpp"
+#include "io/detail/byte_transfer.hpp"
+#include "io/detail/descriptor.hpp"
+#include "io/detail/socket_settings.hpp"
 #include "os/net/message.hpp"
 #include "os/net/socket.hpp"
 #include "os/net/unix_socket.hpp"
-#include "socket_settings.hpp"
 
 namespace coflux {
 namespace detail {

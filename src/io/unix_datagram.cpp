@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "byte_transfer.hpp"
-#include "descriptor.hpp"
+#include "io/detail/byte_transfer.hpp"
+#include "io/detail/descriptor.hpp"
 #include "os/net/message.hpp"
 #include "os/net/unix_socket.hpp"
 

@@ -17,8 +17,8 @@
 #include <coflux/time/clock.hpp>
 
 #include "core/detail/scope/left_behind.hpp"
-#include "io/descriptor.hpp"
-#include "io/hand_out.hpp"
+#include "io/detail/descriptor.hpp"
+#include "io/detail/hand_out.hpp"
 
 namespace coflux::detail {
 namespace {

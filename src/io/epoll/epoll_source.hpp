@@ -9,8 +9,8 @@
 #include <coflux/base/adaptive_lock.hpp>
 #include <coflux/base/atomic.hpp>
 
-#include "io/io_source.hpp"
-#include "io/slot_table.hpp"
+#include "io/detail/io_source.hpp"
+#include "io/detail/slot_table.hpp"
 #include "os/process/process.hpp"
 
 namespace coflux::detail {

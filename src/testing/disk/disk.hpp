@@ -16,7 +16,7 @@
 
 #include <coflux/testing/sim_disk.hpp>
 
-#include "io/file_calls.hpp"
+#include "io/detail/file_calls.hpp"
 #include "testing/world.hpp"
 #include "testing/world_part.hpp"
 

@@ -17,7 +17,7 @@
 #include <coflux/io/endpoint.hpp>
 #include <coflux/testing/sim_network.hpp>
 
-#include "io/socket_calls.hpp"
+#include "io/detail/socket_calls.hpp"
 #include "testing/world.hpp"
 #include "testing/world_part.hpp"
 

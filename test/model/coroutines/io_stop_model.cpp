@@ -8,10 +8,10 @@
 #define COFLUX_SLOTS_IN_CHUNK 2
 #define COFLUX_MOST_CHUNKS 1
 
-#include "../../../src/io/descriptor.cpp"
+#include "../../../src/io/detail/descriptor.cpp"
+#include "../../../src/io/detail/io_operation.cpp"
+#include "../../../src/io/detail/socket_calls.cpp"
 #include "../../../src/io/endpoint.cpp"
-#include "../../../src/io/io_operation.cpp"
-#include "../../../src/io/socket_calls.cpp"
 #include "../../../src/os/net/message.cpp"
 #include "../../../src/os/net/socket.cpp"
 #include "../../../src/os/net/socket_name.cpp"
@@ -251,7 +251,7 @@ struct read_after_stopped : of_ring<read_after_stopped, 3> {
 
 namespace coflux::detail {
 
-// Where the coroutines of the model wait: src/io/io_service.cpp.
+// Where the coroutines of the model wait: src/io/detail/io_service.cpp.
 std::shared_ptr<io_source> source_for(promise_base&) {
     return the_source;
 }

@@ -1,4 +1,4 @@
-#include "../../../src/io/slot_table.hpp"
+#include "../../../src/io/detail/slot_table.hpp"
 
 #include <atomic>
 #include <cstddef>

@@ -58,7 +58,7 @@ public:
     file_calls* of_running_coroutine() noexcept override { return this; }
 };
 
-constinit system_files the_system;
+constinit system_files the_systems_files;
 
 }  // namespace
 
@@ -66,7 +66,7 @@ file_calls& file_calls::here() noexcept {
     const thread_driver* const driver = this_thread.driver;
     file_calls* const simulated = driver != nullptr ? driver->files() : nullptr;
     file_calls* const own = simulated != nullptr ? simulated->of_running_coroutine() : nullptr;
-    return own != nullptr ? *own : the_system;
+    return own != nullptr ? *own : the_systems_files;
 }
 
 void check_path(const std::string& path) {

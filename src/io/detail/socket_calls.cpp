@@ -82,17 +82,17 @@ public:
     io_source* made_source(const promise_base& p) noexcept override { return made_source_for(p); }
 };
 
-constinit system_calls the_system;
+constinit system_calls the_systems_sockets;
 
 }  // namespace
 
 socket_calls& socket_calls::of_system() noexcept {
-    return the_system;
+    return the_systems_sockets;
 }
 socket_calls& socket_calls::here() noexcept {
     const thread_driver* const driver = this_thread.driver;
     socket_calls* const simulated = driver != nullptr ? driver->sockets() : nullptr;
-    return simulated != nullptr ? *simulated : the_system;
+    return simulated != nullptr ? *simulated : the_systems_sockets;
 }
 
 }  // namespace coflux::detail
