@@ -1,6 +1,8 @@
 #!/usr/bin/python3
 """Starts a broker of its own (scripts/kafka), runs a command that finds its address in COFLUX_KAFKA_BROKER, and stops it.
 
+The command may also kill it: COFLUX_KAFKA_SCRIPT and COFLUX_KAFKA_DATA are the script and the broker's folder.
+
 Exits as the command does, or with 77, which ctest takes for skipped, where Java or Kafka's jars are not to be had;
 scripts/kafka says why.
 """
@@ -27,7 +29,8 @@ def main(command: list[str]) -> int:
                 return SKIPPED
             if started.returncode != 0:
                 return 1
-            environment = os.environ | {"COFLUX_KAFKA_BROKER": started.stdout.strip()}
+            environment = os.environ | {"COFLUX_KAFKA_BROKER": started.stdout.strip(), "COFLUX_KAFKA_SCRIPT": str(SCRIPT),
+                                        "COFLUX_KAFKA_DATA": data}
             return subprocess.run(command, env=environment, check=False).returncode
         finally:
             subprocess.run([SCRIPT, "kill", "--data", data], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=False)
