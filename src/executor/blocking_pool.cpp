@@ -5,7 +5,7 @@
 
 #include <coflux/base/assert.hpp>
 
-#include "blocking_threads.hpp"
+#include "executor/detail/blocking_threads.hpp"
 
 namespace coflux::detail {
 

@@ -5,8 +5,8 @@
 
 #include <coflux/base/assert.hpp>
 
-#include "run_loop_state.hpp"
-#include "strand_state.hpp"
+#include "executor/detail/run_loop_state.hpp"
+#include "executor/detail/strand_state.hpp"
 
 namespace coflux {
 namespace detail {

@@ -7,9 +7,9 @@
 
 #include <coflux/base/assert.hpp>
 
+#include "executor/detail/shard_thread.hpp"
 #include "os/thread/heavy_fence.hpp"
 #include "os/thread/thread.hpp"
-#include "shard_thread.hpp"
 
 namespace coflux {
 namespace detail {

@@ -5,7 +5,7 @@
 
 #include <coflux/base/assert.hpp>
 
-#include "strand_state.hpp"
+#include "executor/detail/strand_state.hpp"
 
 namespace coflux {
 namespace detail {

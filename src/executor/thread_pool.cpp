@@ -9,11 +9,11 @@
 #include <coflux/core/detail/thread/thread_state.hpp>
 
 #include "core/detail/scope/left_behind.hpp"
+#include "executor/detail/strand_state.hpp"
+#include "executor/pool/pool_worker.hpp"
+#include "executor/pool/worker_places.hpp"
 #include "os/thread/heavy_fence.hpp"
 #include "os/thread/thread.hpp"
-#include "pool_worker.hpp"
-#include "strand_state.hpp"
-#include "worker_places.hpp"
 
 namespace coflux::detail {
 

@@ -12,7 +12,7 @@
 #include <coflux/base/assert.hpp>
 #include <coflux/base/thread.hpp>
 
-#include "machine_parts.hpp"
+#include "executor/detail/machine_parts.hpp"
 #include "os/thread/cpu_quota.hpp"
 #include "os/thread/thread.hpp"
 

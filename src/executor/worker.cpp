@@ -4,8 +4,8 @@
 
 #include <coflux/base/assert.hpp>
 
-#include "strand_state.hpp"
-#include "worker_thread.hpp"
+#include "executor/detail/strand_state.hpp"
+#include "executor/detail/worker_thread.hpp"
 
 namespace coflux {
 

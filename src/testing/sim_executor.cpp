@@ -3,7 +3,7 @@
 #include <coflux/base/assert.hpp>
 #include <coflux/testing/simulation.hpp>
 
-#include "executor/strand_state.hpp"
+#include "executor/detail/strand_state.hpp"
 #include "world.hpp"
 
 namespace coflux::testing {

@@ -1,12 +1,12 @@
-// Sleeping and waking of a pool's workers: src/executor/idle_workers.hpp and the parker as they are, and the injection
+// Sleeping and waking of a pool's workers: src/executor/pool/idle_workers.hpp and the parker as they are, and the injection
 // queue as what they look at. The workers' loop is that of pool_worker::search(); it parks without the watch of 10 ms,
 // so that a wake-up from outside that is lost is a deadlock, and not a delay. Where workers push to queues of their
 // own, it has the watch.
-#include "../../src/executor/idle_workers.hpp"
+#include "../../src/executor/pool/idle_workers.hpp"
 
 #include <memory>
 
-#include "../../src/executor/injection_queue.hpp"
+#include "../../src/executor/pool/injection_queue.hpp"
 #include "support/model.hpp"
 #include "support/model_parker.hpp"
 

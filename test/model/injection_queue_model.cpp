@@ -1,6 +1,6 @@
-// The pool's queue for what comes from outside, src/executor/injection_queue.hpp. Its lock orders everything but
+// The pool's queue for what comes from outside, src/executor/pool/injection_queue.hpp. Its lock orders everything but
 // empty().
-#include "../../src/executor/injection_queue.hpp"
+#include "../../src/executor/pool/injection_queue.hpp"
 
 #include <memory>
 

@@ -1,8 +1,8 @@
-// Coroutines that other threads give to a serial executor: src/executor/intake.hpp and the parker as they are. A
+// Coroutines that other threads give to a serial executor: src/executor/detail/intake.hpp and the parker as they are. A
 // strand's turn and the loop of a worker are those of strand_state and of serial_loop in short form: a strand has no
 // queue of its own here, and a worker parks without a deadline, so that a wake-up that is lost is a deadlock or a
 // livelock. The search of all interleavings does not end, because threads spin for the lock.
-#include "../../src/executor/intake.hpp"
+#include "../../src/executor/detail/intake.hpp"
 
 #include <memory>
 

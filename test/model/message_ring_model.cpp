@@ -1,6 +1,6 @@
 // The rings between shards, and how a shard sleeps: docs/design/shards.md. Both forms of the sleep: with a fence of the
 // sleeper, which is as strong on both sides here, and without.
-#include "../../src/executor/message_ring.hpp"
+#include "../../src/executor/detail/message_ring.hpp"
 #include "support/model.hpp"
 #include "support/model_parker.hpp"
 

@@ -1,5 +1,5 @@
-// The seats of src/executor/pool_events.hpp: the driver's place, and the guard's alarm that is never missed.
-#include "../../src/executor/pool_events.cpp"
+// The seats of src/executor/pool/pool_events.hpp: the driver's place, and the guard's alarm that is never missed.
+#include "../../src/executor/pool/pool_events.cpp"
 
 #include "support/model.hpp"
 #include "support/model_parker.hpp"

@@ -3,7 +3,7 @@
 #include <coflux/core/detail/promise/promise_base.hpp>
 
 #include "core/detail/scope/environment_tree.hpp"
-#include "executor/strand_state.hpp"
+#include "executor/detail/strand_state.hpp"
 
 namespace coflux_simulations {
 namespace {

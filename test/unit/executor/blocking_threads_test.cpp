@@ -1,5 +1,5 @@
 // The queue of a blocking pool, by hand: what comes between the steps of a call.
-#include "../../../src/executor/blocking_threads.hpp"
+#include "../../../src/executor/detail/blocking_threads.hpp"
 
 #include <atomic>
 #include <cstring>

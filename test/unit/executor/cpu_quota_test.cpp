@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "../../../src/executor/spin_budget.hpp"
+#include "../../../src/executor/pool/spin_budget.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace {

@@ -1,5 +1,5 @@
 // Whether completed operations are worth another worker's wake-up.
-#include "../../../src/executor/event_steps.hpp"
+#include "../../../src/executor/pool/event_steps.hpp"
 
 #include <cstddef>
 

@@ -1,5 +1,5 @@
 // The steps of sleeping and waking, one by one; test/model/idle_workers_model.cpp has their interleavings.
-#include "../../../src/executor/idle_workers.hpp"
+#include "../../../src/executor/pool/idle_workers.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The steps of pushing, taking and resting, one by one; test/model/intake_model.cpp has their interleavings.
-#include "../../../src/executor/intake.hpp"
+#include "../../../src/executor/detail/intake.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The ready coroutines of a victim that a thief may take.
-#include "../../../src/executor/lone_ready.hpp"
+#include "../../../src/executor/pool/lone_ready.hpp"
 
 #include <array>
 

@@ -1,5 +1,5 @@
 // Law 8 in time, without a clock: what the policy of a worker's rounds bounds.
-#include "../../../src/executor/round_clock.hpp"
+#include "../../../src/executor/pool/round_clock.hpp"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,5 +1,5 @@
 // How long a worker without work looks before it parks.
-#include "../../../src/executor/spin_budget.hpp"
+#include "../../../src/executor/pool/spin_budget.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // When a thief leaves its victims alone.
-#include "../../../src/executor/steal_backoff.hpp"
+#include "../../../src/executor/pool/steal_backoff.hpp"
 
 #include <cstdint>
 #include <random>

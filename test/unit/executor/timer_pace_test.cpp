@@ -1,5 +1,5 @@
 // How often a worker that has work reads the clock for its timers.
-#include "../../../src/executor/timer_pace.hpp"
+#include "../../../src/executor/pool/timer_pace.hpp"
 
 #include <cstdint>
 

@@ -11,8 +11,8 @@
 
 #include <coflux/executor/thread_pool.hpp>
 
-#include "../../../src/executor/machine_parts.hpp"
-#include "../../../src/executor/spin_budget.hpp"
+#include "../../../src/executor/detail/machine_parts.hpp"
+#include "../../../src/executor/pool/spin_budget.hpp"
 #include "../../../src/os/thread/sysfs.hpp"
 #include "../../../src/os/thread/thread.hpp"
 #include "support/temporary_folder.hpp"

@@ -1,5 +1,5 @@
 // The order in which a thief looks at the other workers of its pool.
-#include "../../../src/executor/victim_order.hpp"
+#include "../../../src/executor/pool/victim_order.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include "../../../src/executor/worker_places.hpp"
+#include "../../../src/executor/pool/worker_places.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace {

@@ -12,8 +12,8 @@
 #include <coflux/executor/detail/submission.hpp>
 #include <coflux/executor/shard_group.hpp>
 
+#include "executor/pool/round_clock.hpp"
 #include "message_ring.hpp"
-#include "round_clock.hpp"
 #include "sleep_word.hpp"
 #include "worker_thread.hpp"
 

@@ -12,7 +12,7 @@
 #include <coflux/base/config.hpp>
 #include <coflux/base/thread.hpp>
 
-#include "../os/thread/parker.hpp"
+#include "../../os/thread/parker.hpp"
 
 namespace coflux::detail {
 

@@ -13,13 +13,13 @@
 
 #include "event/event_source.hpp"
 #include "event/look_pace.hpp"
+#include "executor/pool/spin_budget.hpp"
+#include "executor/pool/timer_pace.hpp"
 #include "executor_door.hpp"
 #include "memory/detail/idle_memory.hpp"
 #include "os/process/process.hpp"
 #include "os/thread/parker.hpp"
 #include "serial_worker.hpp"
-#include "spin_budget.hpp"
-#include "timer_pace.hpp"
 
 namespace coflux::detail {
 

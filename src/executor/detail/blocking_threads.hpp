@@ -10,8 +10,8 @@
 #include <coflux/base/thread.hpp>
 #include <coflux/executor/blocking_pool.hpp>
 
-#include "../os/process/process.hpp"
-#include "../os/thread/parker.hpp"
+#include "../../os/process/process.hpp"
+#include "../../os/thread/parker.hpp"
 
 namespace coflux::detail {
 

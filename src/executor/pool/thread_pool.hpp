@@ -12,7 +12,7 @@
 #include <coflux/base/thread.hpp>
 #include <coflux/executor/thread_pool.hpp>
 
-#include "executor_door.hpp"
+#include "executor/detail/executor_door.hpp"
 #include "idle_workers.hpp"
 #include "injection_queue.hpp"
 #include "os/process/process.hpp"

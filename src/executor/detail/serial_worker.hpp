@@ -10,9 +10,9 @@
 #include <coflux/core/detail/thread/worker.hpp>
 #include <coflux/time/clock.hpp>
 
+#include "executor/pool/round_clock.hpp"
+#include "executor/pool/spilled_ready.hpp"
 #include "intake.hpp"
-#include "round_clock.hpp"
-#include "spilled_ready.hpp"
 
 namespace coflux::detail {
 
