@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""Holds the sizes of files, those of the functions of the core, and that each public header has a test of its name.
+"""Holds the sizes of files, of folders of sources and of the functions of the core, and that each public header has a test of
+its name.
 
 The limits and the exceptions, each with its reason, are in tools/layers.toml.
 """
@@ -10,6 +11,7 @@ import argparse
 import re
 import sys
 import tomllib
+from collections import Counter
 from pathlib import Path, PurePosixPath
 
 import tree
@@ -33,6 +35,13 @@ def size_findings(root: Path, limits: dict[str, int]) -> tuple[list[str], list[s
         if count > limits["example_lines"]:
             errors.append(f"{path}:{count}: {count} lines, the limit of an example is {limits['example_lines']}")
     return errors, notices
+
+
+def folder_findings(root: Path, limits: dict[str, int]) -> list[str]:
+    """Folders of `src` with more files than the limit."""
+    counts = Counter(path.parent for path in tree.sources(root, "src"))
+    return [f"{folder}:1: {count} files, the limit of a folder is {limits['folder_files']}"
+            for folder, count in sorted(counts.items()) if count > limits["folder_files"]]
 
 
 # The parts of a file's text that are no code: comments, strings, characters, directives of the preprocessor.
@@ -107,7 +116,8 @@ def test_errors(root: Path, untested: dict[str, str]) -> list[str]:
 
 def check(root: Path, data: dict) -> tuple[list[str], list[str]]:
     errors, notices = size_findings(root, data["limits"])
-    return errors + core_findings(root, data["limits"]) + test_errors(root, data["untested"]), notices
+    errors += folder_findings(root, data["limits"]) + core_findings(root, data["limits"]) + test_errors(root, data["untested"])
+    return errors, notices
 
 
 def main(arguments: list[str]) -> int:

@@ -174,6 +174,14 @@ class Limits(PlantedTree):
         self.plant("src/base/limit.cpp", *["//"] * 801)
         self.assertEqual(self.check(), (["src/base/limit.cpp:801: 801 lines, the limit is 800"], []))
 
+    def test_a_folder_of_sources_with_many_files(self) -> None:
+        for number in range(25):
+            self.plant(f"src/base/file_{number}.cpp")
+            self.plant(f"src/base/detail/file_{number}.cpp")
+        self.assertEqual(self.check()[0], [])
+        self.plant("src/base/one_more.hpp")
+        self.assertEqual(self.check()[0], ["src/base:1: 26 files, the limit of a folder is 25"])
+
     def test_a_long_function_of_the_core(self) -> None:
         def planted(lines: int) -> list[str]:
             body = ["    for (;;) {  // }", '        call("{");', *["        call();"] * (lines - 5), "    }", "}"]
