@@ -229,7 +229,7 @@ template <queue_value T>
 [[nodiscard]] std::pair<broadcast_sender<T>, broadcast_receiver<T>>
 make_broadcast(std::size_t capacity, std::pmr::memory_resource* resource = &frame_pool::shared()) {
     COFLUX_VERIFY(capacity != 0, "a broadcast channel without a slot");
-    auto state = detail::state_handle<detail::broadcast_state<T>>::make(resource, capacity);
+    auto state = detail::state_handle<detail::broadcast_state<T>>::make(resource, detail::room_for<T>(capacity));
     auto other = state;
     const std::uint64_t next = state->subscribe();
     return {broadcast_sender<T>(std::move(state)), broadcast_receiver<T>(std::move(other), next)};

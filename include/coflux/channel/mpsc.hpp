@@ -54,7 +54,7 @@ template <queue_value T>
 [[nodiscard]] std::pair<mpsc_sender<T>, mpsc_receiver<T>>
 make_mpsc(std::size_t capacity, std::pmr::memory_resource* resource = &frame_pool::shared()) {
     COFLUX_VERIFY(capacity != 0, "an mpsc channel without a slot");
-    auto state = detail::state_handle<detail::mpsc_state<T>>::make(resource, capacity);
+    auto state = detail::state_handle<detail::mpsc_state<T>>::make(resource, detail::room_for<T>(capacity));
     auto other = state;
     return {mpsc_sender<T>(std::move(state)), mpsc_receiver<T>(std::move(other))};
 }

@@ -64,7 +64,7 @@ template <queue_value T>
 [[nodiscard]] std::pair<spsc_sender<T>, spsc_receiver<T>>
 make_spsc(std::size_t capacity, std::pmr::memory_resource* resource = &frame_pool::shared()) {
     COFLUX_VERIFY(capacity != 0, "an spsc channel without a slot");
-    auto state = detail::state_handle<detail::spsc_state<T>>::make(resource, capacity);
+    auto state = detail::state_handle<detail::spsc_state<T>>::make(resource, detail::room_for<T>(capacity));
     auto other = state;
     return {spsc_sender<T>(std::move(state)), spsc_receiver<T>(std::move(other))};
 }

@@ -93,11 +93,54 @@ private:
     std::exception_ptr thrown_;
 };
 
+/// An awaiter that gives an outcome, and whose making may throw: that is an outcome, too.
+template <typename A>
+class [[nodiscard]] made_outcome_awaiter {
+    using inner_type = decltype(await_access::await_outcome_in(std::declval<A>(), std::declval<promise_base&>(),
+                                                               std::source_location{}));
+    using result = decltype(std::declval<inner_type&>().await_resume());
+
+public:
+    made_outcome_awaiter(promise_base& p, A&& awaited, std::source_location where) noexcept {
+        try {
+            ::new (static_cast<void*>(detail::address_of(inner_)))
+                inner_type(await_access::await_outcome_in(std::forward<A>(awaited), p, where));
+        } catch (...) {
+            thrown_ = std::current_exception();
+        }
+    }
+    made_outcome_awaiter(const made_outcome_awaiter&) = delete;
+    made_outcome_awaiter& operator=(const made_outcome_awaiter&) = delete;
+    ~made_outcome_awaiter() {
+        if (thrown_ == nullptr) inner_.~inner_type();
+    }
+
+    [[nodiscard]] bool await_ready() { return thrown_ != nullptr || inner_.await_ready(); }
+    template <typename P>
+    auto await_suspend(std::coroutine_handle<P> h) {
+        return inner_.await_suspend(h);
+    }
+    result await_resume() {
+        if (thrown_ != nullptr) return result(thrown_);
+        return inner_.await_resume();
+    }
+
+private:
+    union {
+        inner_type inner_;
+    };
+    std::exception_ptr thrown_;  // not empty: there is no inner_
+};
+
 /// The awaiter of `awaited` as an outcome.
 template <typename A>
 auto bind_outcome(promise_base& p, A&& awaited, std::source_location where) {
     if constexpr (await_access::has_outcome<A>()) {
-        return await_access::await_outcome_in(std::forward<A>(awaited), p, where);
+        if constexpr (noexcept(await_access::await_outcome_in(std::forward<A>(awaited), p, where))) {
+            return await_access::await_outcome_in(std::forward<A>(awaited), p, where);
+        } else {
+            return made_outcome_awaiter<A>(p, std::forward<A>(awaited), where);
+        }
     } else {
         static_assert(!await_access::may_stop_its_awaiter<A>(),
                       "coflux: this cannot be awaited as an outcome: await it in a call, and the call as one, "

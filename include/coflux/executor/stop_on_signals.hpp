@@ -14,7 +14,8 @@ namespace coflux {
 /// The first signal stops what is made in the environment, and later what will be. One of either kind that comes within
 /// `second_after` of it is the same request, and does nothing: GNU timeout and some supervisors signal a process and
 /// then its group, so that one request comes twice. A later one has its default effect and ends the process, so that a
-/// user need not wait for a clean-up that hangs. Before and after, signals do what they did.
+/// user need not wait for a clean-up that hangs. Before and after, signals do what they did; but one that is the same
+/// request does nothing when the object is gone, too: a program that ends at once keeps its exit status.
 ///
 /// Returns: received() is the number of the signal that came, 0 if none did: `return signals.received() ? 128 +
 /// signals.received() : 0;`

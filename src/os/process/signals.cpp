@@ -4,6 +4,7 @@
 #include <csignal>
 #include <ctime>
 #include <iterator>
+#include <limits>
 #include <system_error>
 
 #include <sys/stat.h>
@@ -32,6 +33,10 @@ struct {
     // seq_cst, by CAS.
     atomic<std::int64_t> first{0};
     atomic<std::int64_t> same_request{0};  // written before `target`, which a handler reads first
+    // They were given back so soon after the first that another one is the same request until then. Written before
+    // `target`.
+    atomic<std::int64_t> over_at{0};
+    atomic<pid_t> over_in{0};
     static_assert(atomic<std::int64_t>::is_always_lock_free, "a handler uses them");
     running_handlers running;
     int pipe[2] = {-1, -1};  // what a handler can write to; of the process in `target`, or of one that it comes from
@@ -88,15 +93,29 @@ bool is_taken(int number) noexcept {
     return is;
 }
 
+/// The same request as the first signal of those that were given back.
+bool is_late() noexcept {
+    return state.over_in.load() == ::getpid() && monotonic_now() < state.over_at.load();
+}
+
+/// From now on the signal does what it did before; a second one, and one in a child of fork(): its default effect.
+void end_handling(int number) noexcept {
+    const bool given_back = state.over_in.load() == ::getpid();
+    for (std::size_t i = 0; given_back && i != std::size(end_signals); ++i) {
+        if (end_signals[i] == number) return static_cast<void>(::sigaction(number, &state.before[i], nullptr));
+    }
+    (void)std::signal(number, SIG_DFL);
+}
+
 extern "C" void coflux_on_end_signal(int number) {
     const int error = errno;
-    if (!is_taken(number)) {
+    if (!is_taken(number) && !is_late()) {
         // Where they were given back meanwhile, it has the effect of before.
         struct sigaction now = {};
         (void)::sigaction(number, nullptr, &now);
         // Where they were taken anew meanwhile, it is the first of those.
         const bool is_taken_anew = now.sa_handler == &coflux_on_end_signal && is_taken(number);
-        if (now.sa_handler == &coflux_on_end_signal && !is_taken_anew) (void)std::signal(number, SIG_DFL);
+        if (now.sa_handler == &coflux_on_end_signal && !is_taken_anew) end_handling(number);
         if (!is_taken_anew)
             (void)std::raise(number);  // takes effect when this handler returns: until then the signal is blocked
     }
@@ -117,13 +136,19 @@ bool take_end_signals(std::int64_t same_request) {
     state.pipe_number = number_of_pipe(state.pipe[0]);
     state.first.store(0);
     state.same_request.store(same_request);
+    const bool left_over = state.over_in.load() == here;
     state.target.store({here, state.pipe[1]});
+    state.over_in.store(0);  // now that the target takes what a handler that is left over hears
     struct sigaction handled = {};
     handled.sa_handler = &coflux_on_end_signal;
     handled.sa_flags = SA_RESTART;
     sigemptyset(&handled.sa_mask);
-    for (std::size_t i = 0; i != std::size(end_signals); ++i)
-        (void)::sigaction(end_signals[i], &handled, &state.before[i]);
+    for (std::size_t i = 0; i != std::size(end_signals); ++i) {
+        struct sigaction now = {};
+        (void)::sigaction(end_signals[i], &handled, &now);
+        // Our own is left over from an earlier time, before which it was what `before` says.
+        if (!left_over || now.sa_handler != &coflux_on_end_signal) state.before[i] = now;
+    }
     return true;
 }
 
@@ -134,8 +159,16 @@ int wait_for_end_signal() noexcept {
 }
 
 void give_back_end_signals() noexcept {
-    for (std::size_t i = 0; i != std::size(end_signals); ++i)
-        (void)::sigaction(end_signals[i], &state.before[i], nullptr);
+    const std::int64_t first = state.first.load();
+    const std::int64_t same_request = state.same_request.load();
+    if (first != 0 && monotonic_now() - first < same_request) {
+        constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
+        state.over_at.store(first < never - same_request ? first + same_request : never);
+        state.over_in.store(::getpid());
+    } else {
+        for (std::size_t i = 0; i != std::size(end_signals); ++i)
+            (void)::sigaction(end_signals[i], &state.before[i], nullptr);
+    }
     state.target.store({::getpid(), -1});
     state.running.wait_until_none();  // what a handler has to write is in the pipe before the 0
     write_number(state.pipe[1], 0);

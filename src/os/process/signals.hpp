@@ -14,7 +14,8 @@ namespace coflux::detail::os {
 int wait_for_end_signal() noexcept;
 
 /// Signals have the effect again that they had before take_end_signals(), also one whose handler has begun and not seen
-/// yet that they were taken. Not in a child of fork(): there they have their default effect, and may be taken anew.
+/// yet that they were taken; but one that is the same request as the first does nothing still. Not in a child of
+/// fork(): there they have their default effect, and may be taken anew.
 void give_back_end_signals() noexcept;
 
 /// When the thread is at its end that has waited: closes what take_end_signals() has opened, and all is as before.

@@ -280,6 +280,18 @@ TEST(spsc, takes_its_memory_when_it_is_made_and_gives_it_back_with_the_last_end)
     }
 }
 
+// The sizes of a ring and of blocks are computed from the capacity: none may wrap.
+TEST(queues, say_that_there_is_no_memory_for_a_capacity_beyond_what_can_be_counted) {
+    coflux::counting_resource memory;
+    for (const std::size_t n :
+         {~std::size_t{0}, ~std::size_t{0} / 2, (~std::size_t{0} >> 3) + 1, ~std::size_t{0} / 16}) {
+        EXPECT_THROW((void)make_spsc<long>(n, &memory), std::bad_alloc) << n;
+        EXPECT_THROW((void)coflux::make_mpsc<long>(n, &memory), std::bad_alloc) << n;
+        EXPECT_THROW((void)coflux::make_broadcast<long>(n, &memory), std::bad_alloc) << n;
+        EXPECT_EQ(memory.live(), 0U);
+    }
+}
+
 // --- two threads
 
 coflux::fork<void, pool> sends_many(coflux::environment&, spsc_sender<std::size_t> tx, std::size_t n) {

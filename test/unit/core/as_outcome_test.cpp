@@ -165,6 +165,25 @@ TEST(as_outcome, is_a_stop_point_of_a_coroutine_whose_stop_was_requested) {
     EXPECT_EQ(j.lines(), lines{});
 }
 
+TEST(as_outcome, gives_the_error_of_an_operation_that_cannot_be_made) {
+    stage<manual_executor> s;
+    const auto root = [](coflux::environment&) -> coflux::task<int, manual_executor> {
+        const auto none = [] { return std::vector<coflux::fork<int, manual_executor>>(); };
+        int errors = 0;
+        errors += (co_await coflux::as_outcome(coflux::when_any(none()))).has_error() ? 1 : 0;
+        errors += (co_await coflux::as_outcome(coflux::race(none()))).has_error() ? 1 : 0;
+        errors += (co_await coflux::as_outcome(coflux::first_success(none()))).has_error() ? 1 : 0;
+        errors += (co_await coflux::as_outcome(coflux::when_n(none(), 1))).has_error() ? 1 : 0;
+        const std::vector<int> numbers{1, 2};
+        const auto nothing = [](int) {};
+        errors += (co_await coflux::as_outcome(coflux::for_each_concurrent(numbers, 0, nothing))).has_error() ? 1 : 0;
+        co_return errors;
+    };
+    auto t = root(s.env);
+    s.drive();
+    EXPECT_EQ(t.get(), 5);
+}
+
 coflux::call<void> waits_for(coflux::environment&, coflux::manual_reset_event* never) {
     co_await never->wait();
 }

@@ -313,6 +313,15 @@ TEST_F(run_and_signals, do_what_they_did_when_the_program_has_ended) {
                 testing::KilledBySignal(SIGTERM), "^$");
 }
 
+TEST_F(run_and_signals, that_are_one_request_do_not_take_its_status_from_a_program_that_has_ended) {
+    EXPECT_EXIT(child([] {
+                    const int status = coflux::run(ends_in_order);
+                    (void)std::raise(SIGTERM);
+                    return status;
+                }),
+                testing::ExitedWithCode(5), "^bye\n$");
+}
+
 TEST_F(run_and_signals, are_of_one_run_at_a_time) {
     EXPECT_DEATH(
         {

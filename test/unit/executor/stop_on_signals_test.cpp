@@ -50,10 +50,10 @@ protected:
 
 using stop_on_signals_death = stop_on_signals;
 
-int stopped_by(int number) {
+int stopped_by(int number, std::chrono::nanoseconds second_after = 1s) {
     pool threads{1};
     auto env = coflux::make_environment(threads);
-    const coflux::stop_on_signals signals(env);
+    const coflux::stop_on_signals signals(env, second_after);
     auto root = raises_and_sleeps(env, number);
     root.join();
     return env.stop_requested() ? signals.received() : 0;
@@ -216,7 +216,7 @@ bool has_former_handler() {
 int dies_beside_a_handler() {
     (void)std::signal(SIGINT, SIG_IGN);
     auto first = coflux::make_environment();
-    auto signals = std::make_unique<coflux::stop_on_signals>(first);
+    auto signals = std::make_unique<coflux::stop_on_signals>(first, 0s);
     std::atomic<coflux_test::held_calls*> handler{nullptr};
     std::thread raises([&] {
         coflux_test::held_calls writes({.number = SYS_write, .error = 0, .argument = 2, .bits = 0xffff, .are = 1});
@@ -424,6 +424,29 @@ TEST_F(stop_on_signals, takes_signals_that_come_together_for_one_request) {
     EXPECT_EXIT(child([] { return received_of_two(SIGTERM, SIGTERM); }), testing::ExitedWithCode(SIGTERM), "");
     EXPECT_EXIT(child([] { return received_of_two(SIGINT, SIGTERM); }), testing::ExitedWithCode(SIGINT), "");
 }
+TEST_F(stop_on_signals, takes_the_same_request_for_one_also_when_the_object_is_gone) {
+    EXPECT_EXIT(child([] {
+                    (void)std::signal(SIGINT, [](int) { heard = heard + 1; });
+                    (void)stopped_by(SIGTERM, 1h);
+                    (void)std::raise(SIGTERM);
+                    (void)std::raise(SIGINT);
+                    // An object that is made in that time begins anew.
+                    const int again = stopped_by(SIGINT, 1h);
+                    (void)std::raise(SIGINT);
+                    return again == SIGINT && heard == 0 ? 7 : 1;
+                }),
+                testing::ExitedWithCode(7), "");
+}
+TEST_F(stop_on_signals, gives_a_later_signal_back_to_the_handler_that_was_there_before) {
+    EXPECT_EXIT(child([] {
+                    (void)std::signal(SIGINT, [](int) { heard = heard + 1; });
+                    for (int i = 0; i != 2; ++i) (void)stopped_by(SIGTERM, 100ms);
+                    while (heard == 0) (void)std::raise(SIGINT);
+                    (void)std::raise(SIGINT);
+                    return static_cast<int>(heard);
+                }),
+                testing::ExitedWithCode(2), "");
+}
 TEST_F(stop_on_signals_death, comes_with_the_second_signal) {
     EXPECT_EXIT(child([] { return raises_twice(SIGINT, SIGINT, 0s); }), testing::KilledBySignal(SIGINT), "");
     EXPECT_EXIT(child([] { return raises_twice(SIGINT, SIGTERM, -1s); }), testing::KilledBySignal(SIGTERM), "");
@@ -433,7 +456,7 @@ TEST_F(stop_on_signals_death, comes_with_a_signal_that_is_later_than_the_same_re
 }
 TEST_F(stop_on_signals_death, comes_with_a_signal_when_the_object_is_gone) {
     EXPECT_EXIT(child([] {
-                    (void)stopped_by(SIGTERM);
+                    (void)stopped_by(SIGTERM, 0s);
                     (void)std::raise(SIGTERM);
                     return 0;
                 }),

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory_resource>
 #include <new>
 #include <type_traits>
@@ -33,6 +35,15 @@ auto refuse_queue_of() {
                   "coflux: a queue carries objects that move and end without throwing: no reference, array, const "
                   "or void, and a move constructor that is noexcept");
     return std::pair<int, int>();
+}
+
+/// `n`, where the bytes of so many values can be counted, with what a queue adds to each, and rounded up to a power of
+/// two. Errors: std::bad_alloc.
+template <typename T>
+std::size_t room_for(std::size_t n) {
+    constexpr std::size_t most = std::numeric_limits<std::ptrdiff_t>::max() / (2 * (sizeof(T) + cache_line));
+    if (n > most) throw std::bad_alloc();
+    return n;
 }
 
 /// Moves a value back to where it came from, and ends it here. A value that has no safe assignment is made anew there.

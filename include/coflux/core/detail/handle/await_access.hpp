@@ -44,7 +44,9 @@ struct await_access {
         };
     }
     template <typename A>
-    static COFLUX_INLINE decltype(auto) await_outcome_in(A&& awaited, promise_base& p, std::source_location where) {
+    static COFLUX_INLINE decltype(auto) await_outcome_in(
+        A&& awaited, promise_base& p,
+        std::source_location where) noexcept(noexcept(std::forward<A>(awaited).await_outcome_in(p, where))) {
         return std::forward<A>(awaited).await_outcome_in(p, where);
     }
 
