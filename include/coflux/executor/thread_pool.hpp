@@ -72,8 +72,8 @@ struct worker_counters {
 /// coroutine at the head of a queue is served within two to four rounds of at most 61 resumptions, and the oldest fork
 /// of a worker within 1 ms and four resumptions (docs/promises.md, law 8).
 ///
-/// A timer of a coroutine belongs to the worker on which it was armed. If that computes, another worker hands it out,
-/// or a thread of the process that watches the pools: at the latest 1 ms after its time.
+/// A timer of a coroutine belongs to the worker on which it was armed. If that computes, a thread of the process that
+/// watches the pools hands it out: at the latest 1 ms after its time.
 ///
 /// Shapes: owns its threads. Movable; moving does not disturb what runs. The destructor runs what is queued, then ends
 /// the threads.

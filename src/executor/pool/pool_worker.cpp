@@ -22,12 +22,10 @@ constexpr clock_tick longest_watch = 1'000'000'000;  // nanoseconds; between the
 constexpr clock_tick longest_lookout = 500'000;      // nanoseconds; twice as long after each look in vain, to that
 constexpr int most_quiet_looks = 8;                  // without a push, until it is no longer
 constexpr int most_lonely_looks = 2;                 // the same where all are parked: they cost one wake-up
-constexpr clock_tick taken_over_after =
-    20'000;                           // nanoseconds that a timer of a worker is late before other workers hand it out
-constexpr int rounds_of_a_maker = 4;  // in a row, until what lies beneath its child goes first
-constexpr std::size_t most_injected_at_once = 16;  // beside the one that runs
-constexpr unsigned longest_pause = 64;             // between two looks of a worker without work; some 3 us
-constexpr int lone_glances = 3;                    // at a lone coroutine, until it is known to lie there
+constexpr int rounds_of_a_maker = 4;                 // in a row, until what lies beneath its child goes first
+constexpr std::size_t most_injected_at_once = 16;    // beside the one that runs
+constexpr unsigned longest_pause = 64;               // between two looks of a worker without work; some 3 us
+constexpr int lone_glances = 3;                      // at a lone coroutine, until it is known to lie there
 
 void pause_for(clock_tick nanoseconds) noexcept {
     const clock_tick begin = tick_now();
@@ -215,8 +213,7 @@ std::coroutine_handle<> pool_worker::search() noexcept {
         for (unsigned pauses = 4;; pauses = std::min(pauses * 2, longest_pause)) {
             now = tick_now();
             from_events = (!is_spare && look_at_events()) || ready_.size() != 0;  // of the look, or of the sleep before
-            if (from_events || (!timers_.nothing_to_look_at() && hand_out_timers(now)) ||
-                hand_out_timers_of_others(now)) {
+            if (from_events || (!timers_.nothing_to_look_at() && hand_out_timers(now))) {
                 if (void* const ready = ready_.take()) found = std::coroutine_handle<>::from_address(ready);
             }
             if (!found) found = pool_.high_.queue.take();
@@ -258,16 +255,6 @@ std::coroutine_handle<> pool_worker::search() noexcept {
         is_spare = false;
         if (pool_.idle_.ended() && !work_in_sight()) return nullptr;
     }
-}
-
-/// Timers whose worker computes, or is not on a processor. True if something became ready.
-bool pool_worker::hand_out_timers_of_others(clock_tick now) noexcept {
-    bool some = false;
-    for (const auto& w : pool_.workers_) {
-        const clock_tick due = w->timers_.next_deadline();
-        if (due < now && now - due >= taken_over_after) some = w->timers_.look_for_owner(now) != 0 || some;
-    }
-    return some;
 }
 
 bool pool_worker::work_in_sight() const noexcept {

@@ -119,7 +119,6 @@ private:
         timers_.notify_watch();
         return true;
     }
-    bool hand_out_timers_of_others(clock_tick now) noexcept;
     /// When to be awake for the next deadline: earlier by what thread_pool_options::timer_spin says.
     clock_tick sleeps_until() const noexcept {
         const clock_tick due = timers_.next_deadline();
