@@ -25,8 +25,8 @@ struct of_queue : coflux::model::scenario<Threads> {
         items[i].made.set(i + 1);
         queue.push(std::coroutine_handle<>::from_address(&items[i]));
     }
-    int take() { return check(queue.take()); }
-    int check(std::coroutine_handle<> h) {
+    int take() {
+        const std::coroutine_handle<> h = queue.take();
         if (!h) return -1;
         item& it = *static_cast<item*>(h.address());
         const int i = static_cast<int>(&it - items);
@@ -94,21 +94,6 @@ struct two_grow : of_queue<2, 7> {
     }
 };
 
-/// A taker leaves to the other its part.
-struct takes_many : of_queue<3, 4> {
-    void thread(unsigned index) override {
-        if (index == 0) {
-            for (int i = 0; i < 4; ++i) push(i);
-        } else {
-            std::coroutine_handle<> further[2];
-            int count = 0;
-            const int first = check(queue.take(2, [&](std::coroutine_handle<> h) { further[count++] = h; }, 2));
-            MODEL_CHECK(count <= 1);  // half of three
-            if (count != 0) MODEL_CHECK(check(further[0]) == first + 1);
-        }
-    }
-};
-
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -117,7 +102,6 @@ int main(int count, char** arguments) {
                               {
                                   searched<two_takers>("two_takers", "one pushes, two take", 4),
                                   searched<two_pushers>("two_pushers", "two push, one takes; the ring grows", 3),
-                                  searched<takes_many>("takes_many", "one pushes, two take a part each", 3),
                                   searched<two_grow>("two_grow", "two make room at once", 2),
                                   searched<grows>("grows", "the ring grows while another takes, in order", 4),
                               });

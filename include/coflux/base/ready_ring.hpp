@@ -45,10 +45,6 @@ public:
         return t > h ? t - h : 0;
     }
 
-    /// Owner: how many elements it has pushed so far, and how many of those have been taken, at least.
-    [[nodiscard]] std::uint64_t pushed() const noexcept { return tail_.load(memory_order_relaxed); }
-    [[nodiscard]] std::uint64_t taken() const noexcept { return head_.load(memory_order_relaxed); }
-
     /// The sight of a thread that is not the owner. `taken` names the first element: so many were taken before it.
     struct glance {
         std::uint64_t taken;

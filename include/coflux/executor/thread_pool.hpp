@@ -59,7 +59,7 @@ struct worker_counters {
     std::uint64_t
         resumed;  ///< coroutines taken from a queue and resumed; those run in place by an await are not counted
     std::uint64_t stolen;    ///< of those, taken from another worker
-    std::uint64_t injected;  ///< taken from the queue for outsiders; another worker may have resumed some of them
+    std::uint64_t injected;  ///< taken from the queue for outsiders
     std::uint64_t sleeps;    ///< times the worker parked
     std::uint64_t wakes;     ///< times it woke another worker
     std::uint64_t looks;     ///< times it looked for work without having been woken, as the look-out, and found none

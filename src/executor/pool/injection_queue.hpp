@@ -2,7 +2,6 @@
 // first out.
 #pragma once
 
-#include <algorithm>
 #include <coroutine>
 #include <cstddef>
 #include <new>
@@ -39,21 +38,16 @@ public:
         return then();
     }
 
+    /// The oldest; nullptr: none.
     std::coroutine_handle<> take() noexcept {
-        return take(0, [](std::coroutine_handle<>) noexcept {});
-    }
-    /// The oldest. A part of 1 / `takers` of those behind it goes to `more(h)`, oldest first, but `most` at most: a
-    /// queue that is long costs a lock for many.
-    template <typename F>
-    std::coroutine_handle<> take(std::size_t most, F more, std::size_t takers = 1) noexcept {
         if (empty()) return nullptr;
         // [injection.take.lock]
         const adaptive_guard guard(lock_);
         // [injection.take.count]
         if (count_ == 0) return nullptr;
-        const std::coroutine_handle<> h = take_oldest();
-        // [injection.take.part]
-        for (std::size_t left = std::min(most, count_ / takers); left != 0; --left) more(take_oldest());
+        const std::coroutine_handle<> h = ring_[head_];
+        head_ = (head_ + 1) & (ring_.size() - 1);
+        --count_;
         // [injection.take.size]
         size_.store(count_, memory_order_release);  // pairs with empty()
         return h;
@@ -68,12 +62,6 @@ public:
     [[nodiscard]] std::size_t size() const noexcept { return size_.load(memory_order_relaxed); }  // pairs with nothing
 
 private:
-    std::coroutine_handle<> take_oldest() noexcept {
-        const std::coroutine_handle<> h = ring_[head_];
-        head_ = (head_ + 1) & (ring_.size() - 1);
-        --count_;
-        return h;
-    }
     /// Allocates without the lock: others may have pushed, taken and grown it meanwhile.
     COFLUX_COLD void grow() noexcept {
         const std::size_t room = ring_.size() * 2;

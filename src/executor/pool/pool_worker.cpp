@@ -23,7 +23,6 @@ constexpr clock_tick longest_lookout = 500'000;      // nanoseconds; twice as lo
 constexpr int most_quiet_looks = 8;                  // without a push, until it is no longer
 constexpr int most_lonely_looks = 2;                 // the same where all are parked: they cost one wake-up
 constexpr int rounds_of_a_maker = 4;                 // in a row, until what lies beneath its child goes first
-constexpr std::size_t most_injected_at_once = 16;    // beside the one that runs
 constexpr unsigned longest_pause = 64;               // between two looks of a worker without work; some 3 us
 constexpr int lone_glances = 3;                      // at a lone coroutine, until it is known to lie there
 
@@ -175,20 +174,9 @@ std::coroutine_handle<> pool_worker::next_in_turn(bool low_first, bool oldest_fi
 }
 
 std::coroutine_handle<> pool_worker::take_injected() noexcept {
-    if (ready_.taken() < injected_until_) {  // what came before those in the queue
-        if (void* const earlier = ready_.take()) return std::coroutine_handle<>::from_address(earlier);
-    }
-    std::uint64_t taken = injected_.load(memory_order_relaxed) + 1;
-    // Only where nothing is ready, so that they are the oldest there.
-    const std::size_t most = ready_.size() == 0 ? most_injected_at_once : 0;
-    const auto to_ready = [this, &taken](std::coroutine_handle<> more) noexcept {
-        (void)ready_.push(more.address());  // it has room
-        ++taken;
-    };
-    const std::coroutine_handle<> h = pool_.injected_.take(most, to_ready, pool_.size());
+    const std::coroutine_handle<> h = pool_.injected_.take();
     if (!h) return nullptr;
-    if (most != 0) injected_until_ = ready_.pushed();
-    injected_.store(taken, memory_order_relaxed);
+    count(injected_);
     timers_.notify_watch();
     return h;
 }

@@ -139,8 +139,7 @@ private:
     thread_pool& pool_;
     const std::size_t position_;
     std::uint32_t random_;
-    std::uint32_t round_ = 0;           // counts rounds, each of one tick budget
-    std::uint64_t injected_until_ = 0;  // what ready_ has up to its element of that number came from outside
+    std::uint32_t round_ = 0;  // counts rounds, each of one tick budget
     round_clock rounds_;
     std::uintptr_t maker_ = 0;  // that used up the last round with a fork beneath its child, plus what was queued
     int maker_rounds_ = 0;      // of it, in a row

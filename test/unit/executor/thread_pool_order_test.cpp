@@ -159,7 +159,7 @@ TEST(thread_pool_order, serves_outsiders_first_in_first_out) {
     EXPECT_EQ(log, expected);
 }
 
-TEST(thread_pool_order, leaves_what_one_worker_took_from_outside_to_another) {
+TEST(thread_pool_order, leaves_what_comes_from_outside_to_a_worker_that_has_time) {
     const watchdog guard("jobs from outside, of which the first waits for the others");
     pool p(2);
     for (int round = 0; round < 50; ++round) {
