@@ -23,7 +23,7 @@ constexpr clock_tick longest_lookout = 500'000;      // nanoseconds; twice as lo
 constexpr int most_quiet_looks = 8;                  // without a push, until it is no longer
 constexpr int most_lonely_looks = 2;                 // the same where all are parked: they cost one wake-up
 constexpr int rounds_of_a_maker = 4;                 // in a row, until what lies beneath its child goes first
-constexpr unsigned longest_pause = 64;               // between two looks of a worker without work; some 3 us
+constexpr unsigned pauses_between_looks = 64;        // of a worker without work; some 3 us
 constexpr int lone_glances = 3;                      // at a lone coroutine, until it is known to lie there
 
 void pause_for(clock_tick nanoseconds) noexcept {
@@ -181,7 +181,7 @@ std::coroutine_handle<> pool_worker::take_injected() noexcept {
     return h;
 }
 
-/// Out of work: looks for some for a while, with growing pauses that leave the victims' lines alone, then parks.
+/// Out of work: looks for some for a while, with pauses that leave the victims' lines alone, then parks.
 std::coroutine_handle<> pool_worker::search() noexcept {
     const clock_tick ran_out = tick_now();
     const bool served_events = event_steps_.measures();
@@ -198,7 +198,7 @@ std::coroutine_handle<> pool_worker::search() noexcept {
         bool from_events = false;
         clock_tick begin_to_steal = begin + steal_backoff_.wait();
         clock_tick now = begin;
-        for (unsigned pauses = 4;; pauses = std::min(pauses * 2, longest_pause)) {
+        for (;;) {
             now = tick_now();
             from_events = (!is_spare && look_at_events()) || ready_.size() != 0;  // of the look, or of the sleep before
             if (from_events || (!timers_.nothing_to_look_at() && hand_out_timers(now))) {
@@ -219,10 +219,10 @@ std::coroutine_handle<> pool_worker::search() noexcept {
             if (found || pool_.idle_.ended()) break;
             const clock_tick looks_for = served_events ? 0 : spin_.now();
             if ((is_spare || now >= begin_to_steal + looks_for || !may_look()) && sleeps_until() > now) break;
-            for (unsigned i = 0; i < pauses; ++i) cpu_pause();
+            for (unsigned i = 0; i < pauses_between_looks; ++i) cpu_pause();
             // To a thread that brings work, or to one with work that the system has put behind this one. Before a timer
             // for which the worker stays awake it would come back too late.
-            if (pauses == longest_pause && sleeps_until() > now) yield_processor();
+            if (sleeps_until() > now) yield_processor();
         }
         pool_.idle_.end_search(static_cast<bool>(found), [&] {
             // When oversubscribed, forks wake no other worker. Coroutines from outside found a searcher meanwhile, and
