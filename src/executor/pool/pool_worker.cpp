@@ -20,8 +20,7 @@ constexpr clock_tick watch_period = 10'000'000;  // nanoseconds; between the loo
 constexpr std::size_t most_watches = 8;          // in that time, of all sleepers together: a look reads all queues
 constexpr clock_tick longest_watch = 1'000'000'000;  // nanoseconds; between the looks of one where very many sleep
 constexpr clock_tick longest_lookout = 500'000;      // nanoseconds; twice as long after each look in vain, to that
-constexpr int most_quiet_looks = 8;                  // without a push, until it is no longer
-constexpr int most_lonely_looks = 2;                 // the same where all are parked: they cost one wake-up
+constexpr int most_quiet_looks = 2;                  // without a push, until it is no longer
 constexpr int rounds_of_a_maker = 4;                 // in a row, until what lies beneath its child goes first
 constexpr unsigned pauses_between_looks = 64;        // of a worker without work; some 3 us
 constexpr int lone_glances = 3;                      // at a lone coroutine, until it is known to lie there
@@ -367,7 +366,7 @@ void pool_worker::park(pool_events::seat seat) noexcept {
         if (!std::exchange(first, false)) count(looks_);
         const std::uint64_t now = pool_.lone_pushes();
         quiet_looks_ = std::exchange(pushed_, now) == now ? std::min(quiet_looks_ + 1, most_quiet_looks + 1) : 0;
-        return quiet_looks_ <= (pool_.idle_.awake() == 0 ? most_lonely_looks : most_quiet_looks);
+        return quiet_looks_ <= most_quiet_looks;
     };
     memory_.begin();
     clock_tick give_back_at = gives_back_at();

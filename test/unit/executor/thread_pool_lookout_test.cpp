@@ -147,7 +147,7 @@ TEST(thread_pool_lookout, does_not_begin_anew_with_each_sleep_of_a_worker_beside
         const std::uint64_t before = looks(p);
         for (int i = 0; i < 20; ++i) {
             is_short(env).join();
-            // By the clock: what is asked is that nothing happens. A look-out would look eight times.
+            // By the clock: what is asked is that nothing happens. A look-out would look three times.
             std::this_thread::sleep_for(1ms);
         }
         return looks(p) - before;
