@@ -294,6 +294,7 @@ void world::resume(ready next) noexcept {
     if (steps_ + watched_turns > options_.max_steps) had_turn_ = next.coroutine;
     coflux::detail::worker::set_current(next.on);
     this_thread.timers = &next.on->timers_;
+    this_thread.calls = {};  // each step has as much room, so that the same schedule gives the same run
     this_thread.open_nested_limit = this_thread.nested_limit =
         coflux::detail::stack_address() - coflux::detail::stack_for_awaits;
     // Each step has as many, so that the same schedule gives the same run.

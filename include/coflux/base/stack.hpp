@@ -49,6 +49,15 @@ struct stack_bounds {
     static constexpr std::uintptr_t left_over = 256 * 1024;
 };
 
+/// A part of a stack in which something may begin; empty at first.
+struct stack_window {
+    std::uintptr_t low = 0;
+    std::uintptr_t size = 0;
+
+    /// Both ends in one comparison.
+    [[nodiscard]] COFLUX_INLINE bool has(std::uintptr_t address) const noexcept { return address - low < size; }
+};
+
 /// Those of the calling thread; both 0 where the system does not say. The first question of a thread may take
 /// microseconds.
 stack_bounds bounds_of_this_stack() noexcept;

@@ -239,7 +239,7 @@ private:
 /// expression that makes it. An environment as first parameter may be left out; its resource has the frame. A call that
 /// was given one of make_environment() runs in that, unless that is above the caller.
 /// Returns: `co_await f(…)` gives T or throws.
-/// Resumes: the caller, which only suspends if the call does, or if the worker's stack has no room for the call.
+/// Resumes: the caller, which only suspends if the call does, or if the stack has no room for the call.
 /// Errors: std::bad_alloc from the call, without effect.
 /// Stops: the await is a stop point and loses nothing; a stop of the caller reaches the callee, whatever environment it
 /// was given, if it was given one; a callee that was stopped stops its caller, unless as_outcome() asks.

@@ -83,7 +83,6 @@ serial_loop::on_this_thread::on_this_thread(serial_loop& loop) noexcept : loop_(
 
 serial_loop::on_this_thread::~on_this_thread() {
     if (loop_.timers_.has_deferred()) loop_.timers_.arm_deferred(tick_now());
-    t_.open_nested_limit = no_room;
     t_.timers = nullptr;
     t_.events = nullptr;
 }

@@ -28,7 +28,8 @@ serial_worker::mount::mount(serial_worker& w, thread_state& t) noexcept
       executor_(std::exchange(t.executor, w.executor_)),
       current_(std::exchange(t.current, nullptr)),
       below_(std::exchange(t.below, nullptr)),
-      nested_limit_(t.nested_limit) {
+      nested_limit_(t.nested_limit),
+      open_nested_limit_(t.open_nested_limit) {
     w.below_ = queues_;
 }
 
@@ -39,6 +40,8 @@ serial_worker::mount::~mount() {
     t_.current = current_;
     t_.below = below_;
     t_.nested_limit = nested_limit_;
+    t_.open_nested_limit = open_nested_limit_;
+    t_.calls = {};  // it was opened above, perhaps, and may not be here
 }
 
 std::size_t serial_worker::run_round(thread_state& t) noexcept {

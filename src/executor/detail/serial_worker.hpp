@@ -54,6 +54,7 @@ public:
         const environment* const current_;
         const environment* const below_;
         const std::uintptr_t nested_limit_;
+        const std::uintptr_t open_nested_limit_;
     };
 
     // The thread that has it mounted:

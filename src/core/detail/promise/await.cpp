@@ -15,7 +15,7 @@ suspension promise_base::begin_suspend_slowly() noexcept {
     if (control().word.has(frame_flags::inline_start)) {
         leave_inline_start();
         // No coroutine may run in the call that made it.
-        if (this_thread.nested_limit != no_room) this_thread.nested_limit = nested_closed;
+        if (this_thread.nested_limit != no_room) this_thread.close_nested(nested_closed);
     }
     // [nested.begin_suspend_slowly.leaves]
     if (control().join.is_nested()) leave_nested_run();
@@ -83,7 +83,7 @@ void promise_base::leave_nested_run() noexcept {
     // The caller of a call may be woken while it is still being suspended.
     // [nested.leaves.moves]
     if (c.word.counted() == counting::none) c.word.set(frame_flags::moved);
-    this_thread.nested_limit = no_room;
+    this_thread.close_nested(no_room);
 }
 
 /// The coroutine that began nested on this one's stack has suspended, and this coroutine runs again.

@@ -4,6 +4,7 @@
 // The page docs/design/fork_join.md has the argument.
 #include <coflux/core/detail/promise/promise_base.hpp>
 
+#include <algorithm>
 #include <utility>
 
 #include "core/detail/scope/environment_tree.hpp"
@@ -29,6 +30,22 @@ bool is_of_a_root(const promise_base& p) noexcept {
 }
 
 }  // namespace
+
+/// An await of this coroutine finds no room for a call: true if there is some after all, because no loop of a worker is
+/// on this stack, and nothing on it waits for control.
+bool promise_base::finds_room_for_call() noexcept {
+    thread_state& t = this_thread;
+    if (t.open_nested_limit < nested_closed || t.below != nullptr) return false;
+    if (t.open_nested_limit == no_room) t.open_nested_limit = t.nested_limit = nested_closed;  // the first that asks
+    // A call that has come to the end of the window in nested runs goes on by transfer.
+    if (t.nested_limit == no_room || control().word.has(frame_flags::inline_start) || control().join.is_nested())
+        return false;
+    const std::uintptr_t at = stack_address();
+    if (!has_room_after_all() || !t.stack.has(at)) return false;
+    const std::uintptr_t low = std::max(at - stack_for_awaits, t.room_to_begin);
+    t.calls = {low, t.stack.high - low};
+    return true;
+}
 
 /// Where a loop is below, it begins the coroutines that found no room, once control is back with it: with its
 /// parent, which awaits it or has ended. Where no loop is below, the coroutine begins here, below a loop of its

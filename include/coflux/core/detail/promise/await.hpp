@@ -133,9 +133,14 @@ COFLUX_INLINE decltype(auto) bind_inner_await(promise_base& p, A&& awaited, std:
 // --- the await of a frame
 
 /// Every await is a stop point: one whose coroutine may be stopped suspends first.
-COFLUX_INLINE bool promise_base::may_run_nested(std::uint32_t requests) noexcept {
-    return stack_address() > this_thread.nested_limit &&
-           (!may_be_stopped(requests) || !rematerialized_this()->must_suspend_first());
+COFLUX_INLINE bool promise_base::may_go_on(std::uint32_t requests) noexcept {
+    return !may_be_stopped(requests) || !rematerialized_this()->must_suspend_first();
+}
+
+/// A call needs no worker: outside of one it has a part of the stack, too.
+COFLUX_INLINE bool promise_base::has_room_for_call() noexcept {
+    const std::uintptr_t at = stack_address();
+    return at > this_thread.nested_limit || this_thread.calls.has(at) || rematerialized_this()->finds_room_for_call();
 }
 
 /// The coroutine that ran nested on this one's stack has given control back: true if it has ended.
@@ -152,7 +157,8 @@ COFLUX_INLINE bool promise_base::ended_nested() noexcept {
 template <nested_frame Frame>
 COFLUX_INLINE bool promise_base::run_fork_nested(frame_control* child) noexcept {
     // relaxed: as in begin_suspend().
-    if (!may_run_nested(stop_requests.load(memory_order_relaxed))) return false;
+    if (stack_address() <= this_thread.nested_limit || !may_go_on(stop_requests.load(memory_order_relaxed)))
+        return false;
     const promise_base* const self = rematerialized_this();
     // The child of another coroutine is counted there. A child of this coroutine that another coroutine made is in this
     // sum, too.
@@ -170,7 +176,7 @@ COFLUX_INLINE bool promise_base::run_fork_nested(frame_control* child) noexcept 
 template <nested_frame Frame>
 COFLUX_INLINE bool promise_base::run_call_nested(frame_control* callee) noexcept {
     const std::uint32_t requests = stop_requests.load(memory_order_relaxed);
-    if (!may_run_nested(requests)) [[unlikely]] {
+    if (!has_room_for_call() || !may_go_on(requests)) [[unlikely]] {
         callee->join.begin_unawaited_call();
         return false;
     }

@@ -283,7 +283,8 @@ private:
     [[nodiscard]] COFLUX_INLINE bool may_be_stopped(std::uint32_t requests) const noexcept {
         return requests != own_.stops_seen.own();
     }
-    [[nodiscard]] COFLUX_INLINE bool may_run_nested(std::uint32_t requests) noexcept;
+    [[nodiscard]] COFLUX_INLINE bool may_go_on(std::uint32_t requests) noexcept;
+    [[nodiscard]] COFLUX_INLINE bool has_room_for_call() noexcept;
     [[nodiscard]] COFLUX_INLINE bool ended_nested() noexcept;
     template <typename Awaiter>
     static COFLUX_INLINE bool pop_for(frame_control& child, Awaiter& awaiter) noexcept;
@@ -318,6 +319,7 @@ private:
     [[noreturn]] COFLUX_COLD void fail_awaits_itself() noexcept;
     COFLUX_ASIDE suspension begin_suspend_slowly() noexcept;
     COFLUX_ASIDE bool must_suspend_first() noexcept;
+    COFLUX_ASIDE bool finds_room_for_call() noexcept;
     COFLUX_ASIDE void leave_nested_run() noexcept;
     COFLUX_ASIDE void regain_control() noexcept;
     [[nodiscard]] static bool stays_in(const environment& object, const promise_base& caller) noexcept;

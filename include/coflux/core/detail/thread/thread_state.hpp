@@ -37,8 +37,8 @@ struct proxy_frame {
 
 /// A value in place of an address where the stack has no room; no address of a stack is as high.
 enum stack_limit : std::uintptr_t {
-    no_room = ~std::uintptr_t{0},  ///< as nested_limit in a worker: a nested run has suspended, and control is not back
-    nested_closed = no_room - 1,   ///< none has, and none may begin
+    no_room = ~std::uintptr_t{0},  ///< as nested_limit: a nested run has suspended, and control is not back
+    nested_closed = no_room - 1,   ///< none has, and none of a fork may begin
 };
 
 /// A fork or task that a coroutine has made in the environment that it was itself made in, and that no operation has
@@ -76,6 +76,9 @@ struct thread_state {
     /// (docs/design/fork_join.md).
     std::uintptr_t nested_limit = no_room;
     std::uintptr_t open_nested_limit = no_room;  ///< `nested_limit` where no coroutine has suspended
+    /// Where an await may also begin a call so, outside workers: on the thread's own stack. Empty until a call asks, and
+    /// while nested_limit is no_room or a creator is `below`.
+    stack_window calls;
     /// How far down the stack a coroutine may begin in the call that makes it; no_room until the first one asks.
     std::uintptr_t room_to_begin = no_room;
     stack_bounds stack;  ///< the thread's own; nothing until the first coroutine asks. Coroutines may run on another.
@@ -98,6 +101,12 @@ struct thread_state {
     /// Identities of the priorities of the pool whose worker this thread is: executors without queues and timers of
     /// their own.
     const void* priorities[2] = {};
+
+    /// No coroutine may begin nested, until control is back further down this stack.
+    void close_nested(stack_limit why) noexcept {
+        nested_limit = why;
+        calls = {};
+    }
 
     /// True if the coroutines of the executor with this identity may wait in `timers` and `events`.
     [[nodiscard]] bool serves(const void* identity) const noexcept {
