@@ -20,6 +20,9 @@
 
 namespace coflux::detail {
 struct limit_time;  // time/detail/timer_queue.hpp
+
+template <typename T, typename None>
+concept predicate_or = std::predicate<T> || std::same_as<T, None>;
 }  // namespace coflux::detail
 
 namespace coflux {
@@ -81,24 +84,19 @@ public:
     }
 
     /// `co_await wait_for(guard, d)`: waits for a notification no longer than `d`, counted from this await, and has the
-    /// lock again in either case.
+    /// lock again in either case. `co_await wait_for(guard, d, predicate)` waits until `predicate()` is true.
     ///
-    /// Shapes: as wait(guard), and include <coflux/time/condition_wait.hpp>, as <coflux/coflux.hpp> does.
+    /// Shapes: as wait(), and include <coflux/time/condition_wait.hpp>, as <coflux/coflux.hpp> does.
     /// Units: as sleep_for().
-    /// Returns: limited<void>, true if it was notified, or timed_out(); `guard` owns the lock.
+    /// Returns: limited<void>, true if it was notified, or if `predicate()` is true, also where the time was up; else
+    /// timed_out(). `guard` owns the lock.
     /// Resumes: as wait(guard), however long it has to wait for the lock after its time was up.
-    /// Errors: as wait(guard), and as timeout(): then it still has the lock.
+    /// Errors: as wait(), and as timeout(): then it still has the lock.
     /// Stops: as wait(guard).
-    /// Costs: two frames, and what timeout() costs.
-    template <typename Rep, typename Period>
-    [[nodiscard("co_await it")]] limited_request<any_change> wait_for(mutex::guard& guard,
-                                                                      std::chrono::duration<Rep, Period> d) noexcept;
-    /// `co_await wait_for(guard, d, predicate)`: waits until `predicate()` is true, no longer than `d`.
-    /// Shapes, Errors, Costs: as wait(guard, predicate) and wait_for(guard, d); no frame if it is true at first.
-    /// Returns: limited<void>, true if `predicate()` is, also where the time was up; `guard` owns the lock.
-    template <typename Rep, typename Period, std::predicate Predicate>
+    /// Costs: two frames, and what timeout() costs; none if `predicate()` is true at first.
+    template <typename Rep, typename Period, detail::predicate_or<any_change> Predicate = any_change>
     [[nodiscard("co_await it")]] limited_request<Predicate>
-    wait_for(mutex::guard& guard, std::chrono::duration<Rep, Period> d, Predicate predicate);
+    wait_for(mutex::guard& guard, std::chrono::duration<Rep, Period> d, Predicate predicate = {});
     // Not a number.
     template <typename N, typename... Predicate>
         requires std::is_arithmetic_v<N>
@@ -109,12 +107,9 @@ public:
         return wait_for(guard, std::chrono::duration<N>());
     }
     /// wait_for(), until a moment of any clock, as in sleep_until().
-    template <typename Clock, typename Duration>
-    [[nodiscard("co_await it")]] limited_request<any_change>
-    wait_until(mutex::guard& guard, std::chrono::time_point<Clock, Duration> t) noexcept;
-    template <typename Clock, typename Duration, std::predicate Predicate>
+    template <typename Clock, typename Duration, detail::predicate_or<any_change> Predicate = any_change>
     [[nodiscard("co_await it")]] limited_request<Predicate>
-    wait_until(mutex::guard& guard, std::chrono::time_point<Clock, Duration> t, Predicate predicate);
+    wait_until(mutex::guard& guard, std::chrono::time_point<Clock, Duration> t, Predicate predicate = {});
 
     /// Lets the longest waiter compete for the lock; does nothing if there are no waiters.
     void notify_one() noexcept { notify(false); }

@@ -69,22 +69,12 @@ private:
     bool has_come_ = false;
 };
 
-template <typename Rep, typename Period>
-auto condition_variable::wait_for(mutex::guard& guard, std::chrono::duration<Rep, Period> d) noexcept
-    -> limited_request<any_change> {
-    return {*this, guard, detail::limit_of(d), any_change()};
-}
-template <typename Rep, typename Period, std::predicate Predicate>
+template <typename Rep, typename Period, detail::predicate_or<condition_variable::any_change> Predicate>
 auto condition_variable::wait_for(mutex::guard& guard, std::chrono::duration<Rep, Period> d, Predicate predicate)
     -> limited_request<Predicate> {
     return limited_request<Predicate>(*this, guard, detail::limit_of(d), std::move(predicate));
 }
-template <typename Clock, typename Duration>
-auto condition_variable::wait_until(mutex::guard& guard, std::chrono::time_point<Clock, Duration> t) noexcept
-    -> limited_request<any_change> {
-    return {*this, guard, detail::limit_of(t), any_change()};
-}
-template <typename Clock, typename Duration, std::predicate Predicate>
+template <typename Clock, typename Duration, detail::predicate_or<condition_variable::any_change> Predicate>
 auto condition_variable::wait_until(mutex::guard& guard, std::chrono::time_point<Clock, Duration> t,
                                     Predicate predicate) -> limited_request<Predicate> {
     return limited_request<Predicate>(*this, guard, detail::limit_of(t), std::move(predicate));
