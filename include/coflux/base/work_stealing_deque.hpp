@@ -7,12 +7,12 @@
 //     (clang compiles the fence to mfence, 16 ns; the exchange is 2 ns on one family of processors, 30 % of a pop of
 //     many forks on another);
 //   * where a theft costs a call, the deque is split, as in T. van Dijk, J. van de Pol, "Lace: non-blocking split deque
-//   for work-stealing", Euro-Par 2014 Workshops: the older elements may be shared. A thief takes those without the
-// call,
-//   and asks for some where there are none. The owner answers at its next push or pop: it shares half. A lone element
-//   it keeps for itself, unless thieves have found that such ones lie there: most are popped at once;
+//     for work-stealing", Euro-Par 2014 Workshops: the older elements may be shared. A thief takes those without the
+//     call, and asks for some where there are none. The owner answers at its next push or pop: it shares all but its
+//     own part, half of them with one thief. A lone element it keeps for itself, unless thieves have found that such
+//     ones lie there: most are popped at once;
 //   * the owner takes a lone element as a thief would, by the CAS on `top` alone, so that no pop has two locked
-//   instructions;
+//     instructions;
 //   * `pop_if` pops the youngest element only if it is the expected one;
 //   * `fetch_ahead` prefetches what the owner of a long queue is going to take;
 //   * the owner caches `top` and the buffer; old buffers live as long as the deque, so a slow thief never reads
@@ -35,14 +35,16 @@ namespace coflux::detail {
 
 class work_stealing_deque {
 public:
-    /// `heavy`: what a thief calls for the pops to be free; nullptr: each pop has a locked instruction.
-    explicit work_stealing_deque(std::size_t capacity = 1024, heavy_fence heavy = nullptr)
+    /// `heavy`: what a thief calls for the pops to be free; nullptr: each pop has a locked instruction. `takers`: how
+    /// many threads take from it, the owner among them, which keeps its part of what it shares.
+    explicit work_stealing_deque(std::size_t capacity = 1024, heavy_fence heavy = nullptr, std::size_t takers = 2)
         : room_end_(static_cast<std::int64_t>(capacity)),
           fast_from_(heavy != nullptr ? 0 : nowhere),
           owned_(make(capacity, nullptr)),
           cells_(owned_),
           pops_freely_(heavy != nullptr),
-          heavy_(heavy) {
+          heavy_(heavy),
+          takers_(static_cast<std::int64_t>(takers < 2 ? 2 : takers)) {
         buffer_.store(owned_, memory_order_relaxed);  // pairs with nothing: published with the deque itself
     }
     ~work_stealing_deque() {
@@ -106,7 +108,7 @@ public:
     /// The same, without a call: nullptr, too, where the oldest is private.
     void* steal_shared() noexcept { return take_oldest(false); }
 
-    /// Any thread: asks the owner to share half of what it has, at its next push or pop. False if it is asked already.
+    /// Any thread: asks the owner to share what it has, but for its part, at its next push or pop. False if it is asked already.
     bool ask_to_share() noexcept {
         // Both lead the owner to its slow path. relaxed: what it does there is right without a request, too.
         if (fast_from_.load(memory_order_relaxed) == nowhere) return false;
@@ -287,14 +289,14 @@ private:
         return true;
     }
 
-    /// Owner: answers a thief: shares the older half of [top_, end).
+    /// Owner: answers a thief: shares [top_, end), but for the youngest ones, which are the owner's part.
     void share(std::int64_t end) noexcept {
         // [deque.share.top]
         const std::int64_t t = top_.load(memory_order_acquire);  // as in make_room()
         if (t < end) {
-            // [deque.share.half]
-            const std::int64_t half = t + (end - t + 1) / 2;
-            shared_ = half > shared_ ? half : shared_;
+            // [deque.share.part]
+            const std::int64_t kept_from = end - (end - t) / takers_;
+            shared_ = kept_from > shared_ ? kept_from : shared_;
             // [deque.share.shared_end]
             shared_end_.store(shared_, memory_order_release);  // pairs with the load of a thief: the cells are visible
         }
@@ -347,6 +349,7 @@ private:
     atomic<std::int64_t> shared_end_{0};
     atomic<buffer*> buffer_{nullptr};  // thieves: the newest buffer
     const heavy_fence heavy_;          // thieves; nullptr: !pops_freely_
+    const std::int64_t takers_;        // owner
 };
 
 }  // namespace coflux::detail

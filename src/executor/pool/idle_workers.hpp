@@ -56,14 +56,16 @@ public:
         end_lookout(parker);  // after that: a pusher finds a searcher or a look-out
     }
 
-    /// The last searcher leaves with something found: while it looked, pushers woke no sleeper. If there may be more
-    /// work, another worker must look.
+    /// A searcher leaves with something found: while it looked, pushers woke no sleeper. If it is the last one and there
+    /// may be more work, another worker must look; or if there is more for those that still look: `beside` lie where it
+    /// has found something.
     template <typename Work>
-    void end_search(bool found, Work work_in_sight) noexcept {
+    void end_search(bool found, Work work_in_sight, std::size_t beside = 0) noexcept {
         // [idle.end_search.counts]
         const std::uint32_t before = idle_.fetch_sub(one_searcher, memory_order_seq_cst);
+        if (!found || sleepers_of(before) == 0) return;
         // [idle.end_search.wakes]
-        if (found && searchers_of(before) == 1 && sleepers_of(before) != 0 && work_in_sight()) wake_one();
+        if (beside >= searchers_of(before) || (searchers_of(before) == 1 && work_in_sight())) wake_one();
     }
 
     /// A thread from outside has pushed, seq_cst, and no other thread can take that yet. True: it calls wake_one(), and

@@ -206,9 +206,7 @@ std::coroutine_handle<> pool_worker::search() noexcept {
             if (!found) found = pool_.high_.queue.take();
             if (!found && !is_spare && (now >= begin_to_steal || victim_computes(now))) {
                 found = steal();
-                if (found) {
-                    stole_ = true;
-                } else if (std::exchange(lost_a_race_, false)) {
+                if (!found && std::exchange(lost_a_race_, false)) {
                     steal_backoff_.lost_a_race();
                     begin_to_steal = now + steal_backoff_.wait();
                 }
@@ -223,12 +221,15 @@ std::coroutine_handle<> pool_worker::search() noexcept {
             // for which the worker stays awake it would come back too late.
             if (sleeps_until() > now) yield_processor();
         }
-        pool_.idle_.end_search(static_cast<bool>(found), [&] {
-            // When oversubscribed, forks wake no other worker. Coroutines from outside found a searcher meanwhile, and
-            // woke none.
-            if (pool_.idle_.awake() > pool_.processors_) return pool_.has_shared();
+        // When oversubscribed, forks wake no other worker. Coroutines from outside found a searcher meanwhile, and
+        // woke none.
+        const bool crowded = pool_.idle_.awake() > pool_.processors_;
+        const auto is_more_in_sight = [&] {
+            if (crowded) return pool_.has_shared();
             return from_events ? event_steps_.are_worth_a_wake(queued()) || work_in_sight_of_others() : work_in_sight();
-        });
+        };
+        pool_.idle_.end_search(static_cast<bool>(found), is_more_in_sight,
+                               stole_ && !crowded ? victim_->forks_.size() : 0);
         if (found) {
             event_steps_.begin(now, from_events ? queued() + 1 : 0);
             spin_.work_came(now - ran_out);

@@ -33,7 +33,7 @@ namespace coflux::detail {
 class pool_worker final : public worker {
 public:
     pool_worker(thread_pool& pool, std::size_t position, const worker_places& places)
-        : worker(pool.identity(), pool.idle_.word(), pool.heavy_fence_),
+        : worker(pool.identity(), pool.idle_.word(), pool.heavy_fence_, first_capacity, pool.idle_.size()),
           pool_(pool),
           position_(position),
           random_(position * 2654435761U + 1),

@@ -7,8 +7,9 @@
 namespace coflux::detail {
 namespace {
 
-constexpr int glances_enough = 6;  // as many without a change: it is
-constexpr int changes_enough = 2;  // as many changes: it is not
+constexpr int glances_enough = 6;         // as many without a change: it is
+constexpr int changes_enough = 2;         // as many changes: it is not
+constexpr unsigned victims_in_a_row = 8;  // then a look at what all may take
 
 /// Pauses for a moment each time; false once `nanoseconds` are over.
 auto pauses_for(clock_tick nanoseconds) noexcept {
@@ -20,16 +21,22 @@ auto pauses_for(clock_tick nanoseconds) noexcept {
 
 }  // namespace
 
+/// One look at each of the others. The queues that all take from do not wait until all have been looked at.
 std::coroutine_handle<> pool_worker::steal() noexcept {
     random_ = random_ * 1664525U + 1013904223U;
-    return victims_.first(position_, pool_.workers_.size(), random_,
-                          [this](std::size_t i) { return steal_from(*pool_.workers_[i]); });
+    unsigned looked_at = 0;
+    return victims_.first(position_, pool_.workers_.size(), random_, [&](std::size_t i) {
+        if (++looked_at % victims_in_a_row == 0) {
+            if (const auto h = take_shared()) return h;
+        }
+        return steal_from(*pool_.workers_[i]);
+    });
 }
 
 /// Forks that the victim shares are free. Thieves ask for the rest, and wait as long as a fence would hold up both.
 void* pool_worker::steal_fork_from(pool_worker& victim) noexcept {
-    stolen_at_ = tick_now();
     if (void* const shared = victim.forks_.steal_shared()) {
+        stolen_at_ = tick_now();
         steal_backoff_.stole(steal_backoff::by::owner);
         return shared;
     }
@@ -38,12 +45,12 @@ void* pool_worker::steal_fork_from(pool_worker& victim) noexcept {
         return nullptr;
     }
     if (victim.forks_.ask_to_share()) {
-        victim.asked_at_.store(stolen_at_, memory_order_relaxed);  // pairs with nothing: any time will do
+        victim.asked_at_.store(tick_now(), memory_order_relaxed);  // pairs with nothing: any time will do
         return nullptr;
     }
-    const clock_tick asked = stolen_at_ - victim.asked_at_.load(memory_order_relaxed);
-    if (victim.forks_.size() == 0 || asked < steal_backoff_.patience()) return nullptr;
-    const clock_tick before = stolen_at_;
+    if (victim.forks_.size() == 0) return nullptr;
+    const clock_tick before = tick_now();
+    if (before - victim.asked_at_.load(memory_order_relaxed) < steal_backoff_.patience()) return nullptr;
     void* const taken = victim.forks_.steal();
     stolen_at_ = tick_now();
     lost_a_race_ = taken == nullptr;
@@ -60,6 +67,7 @@ std::coroutine_handle<> pool_worker::steal_from(pool_worker& victim) noexcept {
         stolen_at_ = tick_now();
     }
     if (taken == nullptr) return nullptr;
+    stole_ = true;
     victim.stolen_from_.fetch_add(1, memory_order_relaxed);  // pairs with nothing: a hint for notify_one()
     count(stolen_);
     const std::uint64_t forked = victim.forked();

@@ -6,16 +6,9 @@
 
 #include <coflux/time/clock.hpp>
 
-namespace coflux::detail {
+#include "time/detail/cycles.hpp"
 
-/// A count that grows with time, and costs some 20 cycles to read where the processor has one; else nanoseconds.
-inline std::uint64_t cycles_now() noexcept {
-#if defined(__x86_64__) || defined(__i386__)
-    return __builtin_ia32_rdtsc();
-#else
-    return tick_now();
-#endif
-}
+namespace coflux::detail {
 
 /// The policy of a worker, without a clock: the caller passes the time. One thread.
 ///

@@ -123,6 +123,21 @@ TEST(idle_workers, wakes_no_worker_while_one_looks_for_work) {
     idle.end_park(own);
 }
 
+TEST(idle_workers, wakes_one_where_more_lies_there_than_others_look) {
+    idle_workers idle(4);
+    parker own, first, second, third;
+    ASSERT_TRUE(idle.prepare_park(own));
+    for (const parker* const p : {&first, &second, &third}) idle.begin_search(*p);
+    const auto not_asked = [] { return false; };
+    idle.end_search(true, not_asked, 2);
+    EXPECT_FALSE(was_woken(own)) << "two lie there, and two look";
+    idle.end_search(false, not_asked, 5);
+    EXPECT_FALSE(was_woken(own)) << "it has found nothing";
+    idle.end_search(true, not_asked, 1);
+    EXPECT_TRUE(was_woken(own));
+    idle.end_park(own);
+}
+
 TEST(idle_workers, has_a_look_out_while_it_looks_on_and_until_that_has_begun_to_search) {
     idle_workers idle(3);
     parker first, second;

@@ -88,12 +88,12 @@ public:
     [[nodiscard]] bool has_queued() const noexcept { return forks_.size() != 0 || ready_.size() != 0; }
 
 protected:
-    /// `heavy`: as in work_stealing_deque.
+    /// `heavy`, `takers`: as in work_stealing_deque.
     worker(const void* executor, const atomic<std::uint32_t>& idle, heavy_fence heavy = nullptr,
-           std::size_t capacity = first_capacity) noexcept
+           std::size_t capacity = first_capacity, std::size_t takers = 2) noexcept
         : executor_(executor),
           idle_(&idle),
-          forks_(capacity, heavy) {}
+          forks_(capacity, heavy, takers) {}
     ~worker() = default;
 
     virtual void notify_one() noexcept = 0;
