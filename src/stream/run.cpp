@@ -169,16 +169,18 @@ void job_run::balance(const std::vector<slot_loads>& loads) {
     }
 }
 
-// Exactly once: the sink knows the positions, and the store has the state of them. At least once: the last state has its
-// positions; without a store the source knows its own.
+// Exactly once: the sink knows the positions, and the store has the state of them. Where the sink has committed nothing,
+// what is in the store is not begun with; it is read nevertheless, for a store of another job says so. At least once: the
+// last state has its positions; without a store the source knows its own.
 // Returns: where the run begins.
 call<positions> job_run::restore(environment&) {
     auto& here = co_await context();
     any_source& source = ends_.source;
     std::optional<positions> at;
     if (ends_.is_exact) at = co_await ends_.sink.committed(here);
-    if (ends_.store != nullptr && (at.has_value() || !ends_.is_exact)) {
+    if (ends_.store != nullptr) {
         auto found = co_await ends_.store->load(here, at ? &*at : nullptr);
+        if (ends_.is_exact && !at) found.reset();
         if (found) {
             if (found->slots != options_.slots) {
                 throw std::invalid_argument("coflux: the checkpoint of the job \"" + options_.name + "\" has " +

@@ -293,7 +293,8 @@ struct mean : detail::aggregate_stage<mean<F>> {
     }
 };
 
-/// All values, in the order in which they came: a std::vector.
+/// All values: a std::vector, in the order in which they came. A window of panes, as a sliding one, has those of an
+/// earlier pane first, and sessions that a value joins come in the order of their times.
 ///
 /// Shapes: values are copyable and storable.
 /// Costs: the memory of all of them.
@@ -316,8 +317,8 @@ struct collect : detail::aggregate_stage<collect> {
 };
 
 /// `top(k, f)`: the `k` values with the greatest `f(value)`, the greatest first, and all that tie with the last of
-/// them: a std::vector. Those that tie are in the order in which they came. `top(1, f)` has all values that are the
-/// greatest.
+/// them: a std::vector. Those that tie are in the order in which collect has them. `top(1, f)` has all values that are
+/// the greatest.
 ///
 /// Shapes: values are copyable and storable; `f` gives what can be compared with `<`.
 /// Errors: std::invalid_argument where `k` is 0.

@@ -58,8 +58,9 @@ template <typename Rep, typename Period>
     } else {
         constexpr double limit = 0x1p63;
         const double ns = std::chrono::duration<double, std::nano>(d).count();
-        if (!(ns < limit)) return nanoseconds::max();
+        if (ns >= limit) return nanoseconds::max();
         if (ns < -limit) return nanoseconds::min();
+        if (!(ns < limit)) return nanoseconds(0);  // no number: not positive
         const auto whole = static_cast<std::int64_t>(ns);
         return nanoseconds(whole + (static_cast<double>(whole) < ns ? 1 : 0));
     }

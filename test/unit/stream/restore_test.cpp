@@ -16,6 +16,7 @@
 #include <coflux/stream/stream.hpp>
 
 #include "jobs.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace {
 
@@ -62,6 +63,35 @@ TEST(restore, gives_each_worker_its_slots_however_many_there_are) {
         (void)run(store, first, 3);
         EXPECT_EQ(run(store, values, workers), expected) << workers;  // it is read from where the first run has ended
     }
+}
+
+/// Returns: the error of a job of that name that keeps its state in `folder`, and whose sink has committed nothing.
+std::string runs_exactly_once(const std::string& folder, const char* name) {
+    std::string error;
+    on_pool(2, [&](coflux::environment& here) -> coflux::call<void> {
+        stream::memory_source source(std::vector<order>(300, order{1, 1}));
+        stream::memory_sink<sums> sink;
+        try {
+            (void)co_await stream::run(here,
+                                       stream::from(source) | stream::by_key(&order::customer) |
+                                           stream::fold<total, sums>(add) | stream::to(sink),
+                                       stream::job{.name = name,
+                                                   .workers = 1,
+                                                   .delivery = stream::exactly_once,
+                                                   .state = stream::folder_store(folder, name)});
+        } catch (const stream::corrupt_state& e) {
+            error = e.what();
+        }
+        EXPECT_EQ(sink.values().size(), error.empty() ? 300U : 0U);
+    });
+    return error;
+}
+
+TEST(restore, takes_no_store_of_another_job_where_the_sink_has_committed_nothing) {
+    const coflux_test::temporary_folder folder;
+    EXPECT_EQ(runs_exactly_once(folder.path(), "one"), "");
+    EXPECT_NE(runs_exactly_once(folder.path(), "two").find("it is one of the job \"one\""), std::string::npos);
+    EXPECT_EQ(runs_exactly_once(folder.path(), "one"), "") << "a new sink of the same job begins anew";
 }
 
 TEST(restore, reads_nothing_where_one_state_cannot_be_read) {
