@@ -209,31 +209,18 @@ struct lone_shared : lone_pushes {
     }
 };
 
-/// Two of three are shared. The owner pops the private one, then comes down to the others.
-struct retreat : of_split<3, 3, 4> {
-    void owner() override {
-        push(0);
-        push(1);
-        ask();
-        push(2);
-        pop();
-        pop();
-        pop();
-    }
-};
-
-/// The owner pops freely what it has made private again, beside thieves that saw it shared.
-struct private_again : of_split<3, 5, 8> {
+/// Three of five are shared. The owner has popped the private ones, and comes down to the others.
+struct retreat : of_split<3, 5, 8> {
     void before() override {
         of_split<3, 5, 8>::before();
         for (int i = 0; i < 4; ++i) push(i);
         ask();
-        push(4);  // shares three
+        push(4);
         pop();
         pop();
     }
     void owner() override {
-        pop();  // index 2: half of what is below is private
+        pop();
         pop();
         pop();
     }
@@ -335,7 +322,6 @@ int main(int count, char** arguments) {
             searched<lone_kept>("lone_kept", "a lone element that is not shared", 4),
             searched<lone_shared>("lone_shared", "a lone element that is shared", 4),
             searched<retreat>("retreat", "the owner comes down to what is shared, against two thieves", 2),
-            searched<private_again>("private_again", "free pops of what was shared, against two thieves", 3),
             searched<index_private>("index_private", "an index that was shared, written again", 3),
             searched<asked>("asked", "a request between the owner's pops, then a theft by the fence", 3),
             searched<both_thefts>("both_thefts", "a theft of what is shared beside one of what is private", 2),

@@ -235,10 +235,8 @@ private:
         bottom_.store(b, memory_order_relaxed);
         // [deque.take_slowly.is_shared]
         if (b < shared_) {
-            // Where no thief asks, half of what is shared becomes private: the next pops are free again.
-            const std::int64_t t = top_.load(memory_order_relaxed);
             // [deque.take_slowly.retreat]
-            shared_ = is_asked || t >= b ? b : t + (b - t) / 2;
+            shared_ = b;
             // [deque.take_slowly.shared_end]
             shared_end_.exchange(shared_, memory_order_seq_cst);  // pairs with the seq_cst loads of a thief
         }
