@@ -322,6 +322,8 @@ class Reader:
         if any(self.names_internals(argument.type) for argument in cursor.get_arguments()):
             return
         signature = clean(self.source_before_body(cursor) or whole)
+        if re.search(rf"\bdetail::{re.escape(cursor.spelling)} ?\(", signature):
+            return  # a friend
         is_constructor = cursor.kind == CursorKind.CONSTRUCTOR or cursor.spelling.split("<")[0] == cursor.semantic_parent.spelling
         if is_constructor:
             signature = cut_at_depth_0(signature, re.compile(r"(?<=[\w)]) : "))

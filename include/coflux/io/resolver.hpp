@@ -67,7 +67,8 @@ public:
     /// Resumes: on the coroutine's own executor.
     /// Errors: std::system_error with the name in its text, and the text of getaddrinfo(3): its code compares equal to
     /// a resolver_errc where the resolver has said so. Where the system failed, the code is the system's, as
-    /// std::errc::too_many_files_open. All that wait for one lookup get its error. Those of blocking(), as
+    /// std::errc::too_many_files_open. Errors of resolver_options::look_up, as they are. All that
+    /// wait for one lookup get its error. Those of blocking(), as
     /// std::errc::resource_unavailable_try_again where no thread can be had.
     /// Stops: a stop point where it waits; loses the result. The lookup runs on by itself: its result goes to those who
     /// wait for it, too, or to nothing.

@@ -131,7 +131,7 @@ private:
     std::error_code refused_;  // the system could not let it wait
 };
 
-/// The type that an operation of I/O returns.
+/// An operation of I/O before its await: it may be given a limit, or give its errors as values.
 template <typename Operation, typename... Args>
 class io_request : public request<Operation, Args...> {
 public:

@@ -4,6 +4,7 @@
 #include <concepts>
 #include <cstddef>
 #include <functional>
+#include <stdexcept>
 #include <type_traits>
 #include <utility>
 
@@ -53,7 +54,7 @@ struct routing<in_place, T> {
 ///
 /// Shapes: `f(environment&, const T&)` gives a `call<U>`; U is no reference. It is a stage of a flow; behind
 /// other stages it begins a new region, and a stage with a state behind it needs a partitioner again.
-/// Errors: as those of a stage: the record is tried again, or given up.
+/// Errors: std::invalid_argument for 0 calls; in a job, as those of a stage: the record is tried again, or given up.
 /// Stops: a stop reaches the calls that wait.
 /// Costs: a call, if it does not wait; a batch waits for its last call.
 template <typename F>
@@ -62,7 +63,9 @@ struct call_each {
     std::size_t in_flight;
 
     explicit call_each(F g) : call_each(1, std::move(g)) {}
-    call_each(std::size_t most_in_flight, F g) : f(std::move(g)), in_flight(most_in_flight) {}
+    call_each(std::size_t most_in_flight, F g) : f(std::move(g)), in_flight(most_in_flight) {
+        if (in_flight == 0) throw std::invalid_argument("coflux: call_each() of 0 calls at a time");
+    }
     // Not in the other order.
     template <std::integral N>
     call_each(F g, N) : call_each(std::move(g)) {

@@ -45,6 +45,11 @@ TEST(call_each, awaits_a_call_for_each_record) {
     });
 }
 
+TEST(call_each, refuses_0_calls_at_a_time) {
+    const auto f = [](coflux::environment&, const int& n) -> coflux::call<int> { co_return n; };
+    EXPECT_THROW((void)stream::call_each(0, f), std::invalid_argument);
+}
+
 TEST(call_each, keeps_the_order_of_a_key_and_the_bound_of_calls) {
     on_pool(2, [](coflux::environment& here) -> coflux::call<void> {
         stream::memory_source source(orders(2'000));
