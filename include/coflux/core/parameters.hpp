@@ -139,10 +139,14 @@ consteval bool parameters_own() {
     return (... && (position++ <= Environment || owns_itself<Args>));
 }
 
+/// How a frame has a parameter: a reference as a pointer, whatever it refers to.
+template <typename A>
+using in_frame = std::conditional_t<std::is_reference_v<A>, void*, A>;
+
 // Instantiated late, in get_return_object, when closures are complete types.
 template <typename... Args>
 consteval void check_parameters() {
-    static_assert((... && (alignof(std::remove_cvref_t<Args>) <= largest_frame_alignment)),
+    static_assert((... && (alignof(in_frame<Args>) <= largest_frame_alignment)),
                   "coflux: a coroutine's parameters cannot be aligned to more than 64 bytes");
     static_assert(!(... || is_constant_environment<Args>),
                   "coflux: an environment that is const cannot own children: make the parameter `auto&& env` or "

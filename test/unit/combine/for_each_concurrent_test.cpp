@@ -104,6 +104,37 @@ TEST(for_each_concurrent, takes_calls_tasks_other_awaitables_and_plain_functions
     }(s.env));
 }
 
+int taken_by_name = 0;
+
+coflux::call<void> is_called(coflux::environment&, int n) {
+    taken_by_name += n;
+    co_return;
+}
+coflux::call<void> is_called_alone(int n) {
+    taken_by_name += n;
+    co_return;
+}
+coflux::fork<void, hand> is_forked(coflux::environment&, int n) {
+    taken_by_name += n;
+    co_return;
+}
+void is_plain(int n) {
+    taken_by_name += n;
+}
+
+TEST(for_each_concurrent, takes_functions_by_their_names) {
+    stage<hand> s;
+    s.run([](coflux::environment&) -> root {
+        const std::vector<int> numbers{1, 2, 3};
+        taken_by_name = 0;
+        co_await coflux::for_each_concurrent(numbers, 2, is_called);
+        co_await coflux::for_each_concurrent(numbers, 2, is_called_alone);
+        co_await coflux::for_each_concurrent(coflux::collect_all, numbers, 2, is_forked);
+        co_await coflux::for_each_concurrent(numbers, 2, is_plain);
+        EXPECT_EQ(taken_by_name, 24);
+    }(s.env));
+}
+
 TEST(for_each_concurrent, of_an_empty_range_does_nothing) {
     stage<hand> s;
     s.run([](coflux::environment&) -> root {

@@ -85,6 +85,15 @@ static_assert(!coflux::detail::borrows_any<with_data, environment&>);
 static_assert(!coflux::detail::borrows_any<environment&, with_data>);
 static_assert(coflux::detail::borrows_any<environment&, borrowed<with_data>>);
 
+struct alignas(128) aligned_widely {};
+
+/// The frame has a pointer of each.
+consteval bool may_be_referred_to() {
+    coflux::detail::check_parameters<environment&, int (&)(int), const aligned_widely&>();
+    return true;
+}
+static_assert(may_be_referred_to());
+
 TEST(closures, are_distinguished_from_other_function_objects) {
     int x = 0;
     const auto captures = [&x] { return x; };

@@ -66,6 +66,10 @@ TEST(with_scope, gives_what_the_block_gives_after_all_children_have_ended) {
     }(s.env));
 }
 
+coflux::call<int> block_with_a_name(coflux::task_scope&) {
+    co_return 9;
+}
+
 TEST(with_scope, takes_any_form_of_block_and_gives_any_kind_of_value) {
     stage<hand> s;
     s.run([](coflux::environment&) -> root {
@@ -81,6 +85,7 @@ TEST(with_scope, takes_any_form_of_block_and_gives_any_kind_of_value) {
         const int eight = co_await coflux::with_scope(
             here, [owned = std::make_unique<int>(8)](auto&&) -> coflux::call<int> { co_return *owned; });
         EXPECT_EQ(eight, 8);
+        EXPECT_EQ(co_await coflux::with_scope(here, block_with_a_name), 9);
         int& same = co_await coflux::with_scope(here, [&](coflux::environment& scope) -> coflux::call<int&> {
             co_await adds_after(scope, 1, borrowed(sum), 1);
             co_return sum;
