@@ -12,7 +12,7 @@
 #include <variant>
 #include <vector>
 
-#include <coflux/stream/detail/key_schedule.hpp>
+#include <coflux/stream/detail/held_values.hpp>
 #include <coflux/stream/detail/keyed_table.hpp>
 #include <coflux/stream/detail/pane_windows.hpp>
 #include <coflux/stream/detail/window_grid.hpp>
@@ -74,17 +74,6 @@ struct tumbling_partners {
     }
 };
 
-template <typename T>
-struct held {
-    event_time time = no_time;
-    T value{};
-
-    template <typename A>
-    void fields(A& all) {
-        all(time, value);
-    }
-};
-
 template <typename V>
 inline constexpr bool is_two_of = false;
 template <typename L, typename R>
@@ -110,15 +99,16 @@ struct check_two {
 
 [[noreturn]] void refuse_more(const char* limit, std::size_t most);
 
-/// A key's values of both sides, each in the order of time, as long as a partner may come.
+/// A key's values of both sides. Those that can meet no more go when the key gets a value of the other side, when their
+/// memory is full, or when the hand of the clock comes to the key and they are most of a side: a new key moves the hand
+/// by two keys, and a watermark by one. So nothing is noted for a value.
 template <typename In, typename Key, typename Partners, typename F, typename Next>
 class join_operator : public stage_operator<Next> {
     using left = std::variant_alternative_t<0, In>;
     using right = std::variant_alternative_t<1, In>;
     struct sides {
-        std::vector<held<left>> lefts;
-        std::vector<held<right>> rights;
-        event_time scheduled = end_of_time;
+        held_values<left> lefts{};
+        held_values<right> rights{};
 
         template <std::size_t Side>
         auto& side() noexcept {
@@ -160,11 +150,11 @@ public:
     void advance(place& at, event_time watermark) {
         if (watermark == end_of_time) {
             of_.clear();
-            schedule_.clear();
+            hand_ = 0;
             kept_ = 0;
         } else if (watermark > reached_) {
             reached_ = watermark;
-            schedule_.each_due(watermark, [&](const Key& key, event_time time) { look(key, time); });
+            look_at(std::min(2 * std::exchange(new_, 0) + 1, of_.size()));
         }
         at.watermark = std::max(at.watermark, reached_);
         this->next().advance(at, watermark);
@@ -178,27 +168,30 @@ public:
     void load(state_reader& in) {
         in(reached_);
         of_.load(in);
-        schedule_.clear();
+        hand_ = 0;
         kept_ = 0;
-        for (auto& [key, of_key] : of_) {
-            kept_ += of_key.size();
-            schedule(key, of_key);
-        }
+        for (const auto& [key, of_key] : of_) kept_ += of_key.size();
         this->next().load(in);
     }
 
 private:
-    // Behind the last partner that may come.
-    [[nodiscard]] event_time gone_at(std::size_t side, event_time t) const noexcept {
-        return saturated(partners_.of(side, t).last + 1);
+    // Its last partner does not come any more.
+    [[nodiscard]] bool is_gone(std::size_t side, event_time t) const noexcept {
+        return partners_.of(side, t).last < wide(reached_);
     }
 
     template <std::size_t Side, typename Value>
     void meet(place& at, Value& value) {
         const Key& key = *static_cast<const Key*>(at.key);
+        if (kept_ >= limits_.by_slot) [[unlikely]]
+            look_at_all();
         sides* of_key = of_.find(key);
-        if (of_key != nullptr) give_pairs<Side>(at, value, of_key->template side<1 - Side>());
-        if (gone_at(Side, at.time) > reached_) keep<Side>(at, key, of_key, value);
+        if (of_key != nullptr) {
+            auto& others = of_key->template side<1 - Side>();
+            expire<1 - Side>(others);
+            give_pairs<Side>(at, value, others);
+        }
+        if (!is_gone(Side, at.time)) keep<Side>(at, key, of_key, value);
     }
 
     // Nothing is changed before: where `f` throws, the record can be tried again.
@@ -206,7 +199,9 @@ private:
     void give_pairs(place& at, Value& value, Others& others) {
         const event_time time = at.time;
         const partner_times times = partners_.of(Side, time);
-        auto other = std::ranges::lower_bound(others, times.first, {}, [](const auto& h) { return wide(h.time); });
+        auto other = others.begin();
+        if (other != others.end() && wide(other->time) < times.first)
+            other = std::ranges::lower_bound(others, times.first, {}, [](const auto& h) { return wide(h.time); });
         for (; other != others.end() && wide(other->time) <= times.last; ++other) {
             at.time = std::max(time, other->time);
             if constexpr (Side == 0) {
@@ -222,59 +217,73 @@ private:
 
     template <std::size_t Side, typename Value>
     void keep(place& at, const Key& key, sides* of_key, Value& value) {
+        if (of_key != nullptr && (of_key->template side<Side>().has_no_room() || of_key->size() >= limits_.by_key))
+            expire<Side>(of_key->template side<Side>());
         const bool is_full = of_key != nullptr && of_key->size() >= limits_.by_key;
-        if (is_full && (!limits_.evicts || of_key->template side<Side>().empty()))
+        if (is_full && (!limits_.evicts || of_key->template side<Side>().is_empty()))
             refuse_more("by_key", limits_.by_key);
         if (!is_full && kept_ >= limits_.by_slot) refuse_more("by_slot", limits_.by_slot);
         at.touched = true;
-        sides& into = of_key != nullptr ? *of_key : of_[key];
+        if (of_key == nullptr) {
+            of_key = &of_[key];
+            ++new_;
+        }
+        sides& into = *of_key;
         auto& mine = into.template side<Side>();
         if (is_full) {
-            mine.erase(mine.begin());
+            mine.drop_front(1);
             --kept_;
             at.count_late();
         }
-        using held_type = typename std::remove_cvref_t<decltype(mine)>::value_type;
-        // Before the value is moved: where there is no memory, the next attempt has it.
-        if (mine.size() == mine.capacity()) mine.reserve(2 * mine.size() + 1);
-        const auto behind = std::ranges::upper_bound(mine, at.time, {}, &held_type::time);
-        mine.insert(behind, held_type{at.time, std::move(value)});
+        mine.insert(at.time, std::move(value));
         ++kept_;
-        schedule_.add(into.scheduled, gone_at(Side, at.time), key);
     }
 
-    void look(const Key& key, event_time time) {
-        sides* of_key = of_.find(key);
-        if (of_key == nullptr || of_key->scheduled != time) return;
-        kept_ -= of_key->size();
-        expire<0>(of_key->lefts);
-        expire<1>(of_key->rights);
-        kept_ += of_key->size();
-        if (of_key->size() == 0) {
-            of_.erase(key);
-        } else {
-            of_key->scheduled = end_of_time;
-            schedule(key, *of_key);
-        }
-    }
     template <std::size_t Side, typename Values>
     void expire(Values& values) {
-        const auto is_gone = [&](const auto& h) { return gone_at(Side, h.time) <= reached_; };
-        values.erase(values.begin(), std::ranges::partition_point(values, is_gone));
+        if (!values.is_empty() && is_gone(Side, values.begin()->time)) {
+            auto behind = values.begin() + 1;
+            while (behind != values.end() && is_gone(Side, behind->time)) ++behind;
+            const auto count = static_cast<std::size_t>(behind - values.begin());
+            values.drop_front(count);
+            kept_ -= count;
+        }
     }
-    // The first ones of both sides go first.
-    void schedule(const Key& key, sides& of_key) {
-        if (!of_key.lefts.empty()) schedule_.add(of_key.scheduled, gone_at(0, of_key.lefts.front().time), key);
-        if (!of_key.rights.empty()) schedule_.add(of_key.scheduled, gone_at(1, of_key.rights.front().time), key);
+    // Where it is worth it.
+    template <std::size_t Side, typename Values>
+    void expire_most(Values& values) {
+        if (values.is_empty()) return;
+        if (is_gone(Side, values.begin()[static_cast<std::ptrdiff_t>(values.size() / 2)].time)) expire<Side>(values);
+    }
+
+    // Moves the hand by so many keys. It goes down: what takes the place of a key that is erased was behind it.
+    void look_at(std::size_t count) {
+        for (; count != 0; --count) {
+            if (hand_ == 0) hand_ = of_.size();
+            auto& [key, of_key] = of_.begin()[static_cast<std::ptrdiff_t>(--hand_)];
+            expire_most<0>(of_key.lefts);
+            expire_most<1>(of_key.rights);
+            if (of_key.size() == 0) of_.erase(key);
+        }
+    }
+    // Before a limit refuses a value. Not twice, because nothing goes unless the watermark moves.
+    void look_at_all() {
+        if (std::exchange(looked_, reached_) == reached_) return;
+        for (auto& [key, of_key] : of_) {
+            expire<0>(of_key.lefts);
+            expire<1>(of_key.rights);
+        }
     }
 
     [[no_unique_address]] Partners partners_;
     [[no_unique_address]] F f_;
     join_limits limits_;
     keyed_table<Key, sides> of_;
-    key_schedule<Key> schedule_;
+    std::size_t hand_ = 0;  // the keys from here on were looked at
+    std::size_t new_ = 0;   // keys since the watermark moved
     std::size_t kept_ = 0;
     event_time reached_ = no_time;
+    event_time looked_ = no_time;  // the watermark of the last look at all keys
 };
 
 template <typename Partners, typename F>

@@ -212,12 +212,12 @@ private:
         state_->ended_parts.reserve(state_->ended_parts.size() + from.ended.size());
         for (; i != from.records.size() && into.size() != most; ++i) {
             auto& r = from.records[i];
-            record<value_type> as_either{value_type(std::in_place_index<Side>, std::move(r.value)), r.time, r.next,
-                                         2 * r.partition + static_cast<std::uint32_t>(Side)};
-            if (r.original == nullptr) {
-                into.push_back(std::move(as_either));
+            const std::uint32_t partition = 2 * r.partition + static_cast<std::uint32_t>(Side);
+            if (r.original == nullptr) [[likely]] {
+                into.push_back({value_type(std::in_place_index<Side>, std::move(r.value)), r.time, r.next, partition});
             } else {
-                into.push_back(std::move(as_either), from.records.original_of(i));
+                into.push_back({value_type(std::in_place_index<Side>, std::move(r.value)), r.time, r.next, partition},
+                               from.records.original_of(i));
             }
         }
         if (i != from.records.size()) return false;

@@ -137,6 +137,55 @@ TEST(join, keeps_nothing_that_can_meet_no_more) {
     EXPECT_EQ(slot.values().size(), 100U);
 }
 
+// A join saves all that it holds.
+TEST(join, holds_few_values_that_can_meet_no_more) {
+    const auto slot_of = [] { return drive<both, int>(stream::join(stream::within(0ms, 10ms), numbers)); };
+    const auto size_of = [&](int values) {
+        auto slot = slot_of();
+        for (int i = 0; i != values; ++i) slot.process(i, ms(0), left{i});
+        return slot.saved().size();
+    };
+    auto new_keys = slot_of();
+    auto lefts_of_one_key = slot_of();
+    for (int i = 0; i != 10'000; ++i) {
+        for (auto* slot : {&new_keys, &lefts_of_one_key}) {
+            slot->process(slot == &new_keys ? i : 1, ms(i), left{i});
+            slot->advance(ms(i));
+        }
+    }
+    EXPECT_LE(new_keys.saved().size(), size_of(3 * 11));
+    new_keys.advance(stream::end_of_time);
+    EXPECT_EQ(new_keys.saved().size(), size_of(0));
+    new_keys.process(1, ms(10'000), left{1});  // a source that has grown
+    new_keys.advance(ms(10'001));
+    new_keys.process(1, ms(10'001), right{2});
+    EXPECT_EQ(new_keys.values(), (std::vector<pair>{{1, 2}}));
+    EXPECT_LE(lefts_of_one_key.saved().size(), size_of(3 * 11));
+
+    auto idle_keys = slot_of();
+    for (int i = 0; i != 1'000; ++i) idle_keys.process(i % 100, ms(0), left{i});
+    for (int i = 0; i != 201; ++i) {
+        idle_keys.process(1'000, ms(100 + i), right{i});
+        idle_keys.advance(ms(100 + i));
+    }
+    EXPECT_LE(idle_keys.saved().size(), size_of(1));
+}
+
+TEST(join, counts_no_value_for_a_limit_that_can_meet_no_more) {
+    auto of_key = drive<both, int>(stream::join(stream::within(0ms, 10ms), numbers, {.by_key = 4}));
+    auto of_slot = drive<both, int>(stream::join(stream::within(0ms, 10ms), numbers, {.by_slot = 4}));
+    for (int i = 0; i != 1'000; ++i) {
+        of_key.process(1, ms(4 * i), left{i});
+        of_key.advance(ms(4 * i));
+        of_slot.process(i % 7, ms(4 * i), left{i});
+        of_slot.advance(ms(4 * i));
+    }
+    for (auto* slot : {&of_key, &of_slot}) {
+        slot->process(1, ms(3'997), left{0});
+        EXPECT_THROW(slot->process(1, ms(3'998), left{0}), stream::state_full);
+    }
+}
+
 TEST(join, refuses_or_evicts_what_is_more_than_its_limits) {
     auto refusing = drive<both, int>(stream::join(stream::within(-50ms, 50ms), numbers, {.by_key = 2, .by_slot = 3}));
     refusing.process(1, ms(1), left{1});

@@ -77,11 +77,12 @@ public:
     /// The watermark of the worker, which the operators have not been told.
     void set_watermark(stream::event_time watermark) noexcept { place_.watermark = watermark; }
     /// Goes on with operators that have only what was saved, as after a restart.
-    void restart() {
+    void restart() { load(saved()); }
+    [[nodiscard]] std::vector<std::byte> saved() const {
         std::vector<std::byte> bytes;
         stream::state_writer out(bytes);
         op_->save(out);
-        load(bytes);
+        return bytes;
     }
     /// Goes on with operators that have only these bytes.
     void load(std::span<const std::byte> bytes) {
