@@ -178,7 +178,8 @@ class Copy:
 
     def run(self, command: list[str], limit: float, weakening: str = "") -> subprocess.CompletedProcess[str]:
         environment = dict(os.environ, COFLUX_MODEL_WEAKEN=weakening) if weakening else None
-        return subprocess.run(command, cwd=self.place, env=environment, check=False, capture_output=True, text=True, timeout=limit)
+        return subprocess.run(command, cwd=self.place, env=environment, check=False, capture_output=True, text=True, errors="replace",
+                              timeout=limit)
 
     def includes(self, seam: str) -> list[str]:
         return ([f"-I{seam}"] if seam else []) + INCLUDES

@@ -86,6 +86,7 @@ std::size_t size_of_head(std::span<const std::byte> prefix, std::uint64_t all, c
 
 checkpoint_head read_head(std::span<const std::byte> head, const std::string& file) {
     const std::size_t end = head.size() - sum_size;
+    // [stream.checkpoint.sum]
     if (state_reader(head.subspan(end)).number<std::uint64_t>() != checksum(head.first(end))) {
         throw_corrupt(file, end, "the checksum is not that of the bytes before it");
     }
@@ -110,6 +111,7 @@ void check_size(const checkpoint_head& head, std::size_t size, std::uint64_t all
         if (s.size > std::numeric_limits<std::uint64_t>::max() - own) throw_corrupt(file, 0, "the size of its states");
         own += s.size;
     }
+    // [stream.checkpoint.size]
     if (own != all) {
         throw_corrupt(file, std::min(own, all),
                       "it has " + std::to_string(all) + " bytes, and its head speaks of " + std::to_string(own));

@@ -44,6 +44,7 @@ public:
         event_time least = end_of_time;
         event_time latest = no_time;
         for (const one& p : of_) {
+            // [stream.watermark.idle]
             if (!p.is_idle || p.has_given) least = std::min(least, p.latest);
             latest = std::max(latest, p.latest);
         }

@@ -129,6 +129,7 @@ protected:
             at.touched = true;
             pass(at, *static_cast<const Key*>(at.key), at.time, output(late_record<In>{std::move(value), at.time}));
         } else {
+            // [stream.late.counted]
             at.count_late();
         }
     }
