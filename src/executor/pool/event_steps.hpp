@@ -18,8 +18,8 @@ namespace coflux::detail {
 class event_steps {
 public:
     static constexpr clock_tick worth_a_wake = 200'000;
-    static constexpr clock_tick first = 25'000;  // until something has been measured
-    static constexpr clock_tick least = 500;
+    static constexpr clock_tick first = worth_a_wake / 8;  // until something has been measured
+    static constexpr clock_tick least = worth_a_wake / 400;
     static constexpr clock_tick most = worth_a_wake;
 
     /// The worker had nothing to do, and finds `found` that have ended. 0: it found something else, which is not

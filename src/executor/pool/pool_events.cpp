@@ -7,9 +7,9 @@
 namespace coflux::detail {
 namespace {
 
-constexpr clock_tick looked_recently = 250'000;  // nanoseconds; a worker that looked so recently will look again
-constexpr clock_tick longest_period = 500'000;   // nanoseconds, of the guard's alarm
-constexpr clock_tick shortest_period = 125'000;  // after the guard has stepped in
+constexpr clock_tick looked_recently = pool_events::latest_look / 2;  // a worker that did will look again
+constexpr clock_tick longest_period = pool_events::latest_look;       // of the guard's alarm
+constexpr clock_tick shortest_period = longest_period / 4;            // after the guard has stepped in
 
 }  // namespace
 

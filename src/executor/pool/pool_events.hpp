@@ -21,6 +21,9 @@ namespace coflux::detail {
 /// Before the source is there only source() and the destructor are called.
 class pool_events final : public event_host {
 public:
+    /// So long, in nanoseconds, nothing that is ready lies unseen beside workers that compute.
+    static constexpr clock_tick latest_look = 500'000;
+
     explicit pool_events(idle_workers& idle) noexcept : idle_(idle) {}
 
     [[nodiscard]] bool is_shared() const noexcept override { return true; }

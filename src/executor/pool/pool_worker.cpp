@@ -18,12 +18,11 @@ namespace {
 
 constexpr clock_tick watch_period = 10'000'000;  // nanoseconds; between the looks of a sleeper while other workers work
 constexpr std::size_t most_watches = 8;          // in that time, of all sleepers together: a look reads all queues
-constexpr clock_tick longest_watch = 1'000'000'000;  // nanoseconds; between the looks of one where very many sleep
-constexpr clock_tick longest_lookout = 500'000;      // nanoseconds; twice as long after each look in vain, to that
-constexpr int most_quiet_looks = 2;                  // without a push, until it is no longer
-constexpr int rounds_of_a_maker = 4;                 // in a row, until what lies beneath its child goes first
-constexpr unsigned pauses_between_looks = 64;        // of a worker without work; some 3 us
-constexpr int lone_glances = 3;                      // at a lone coroutine, until it is known to lie there
+constexpr clock_tick longest_watch = 100 * watch_period;  // between the looks of one where very many sleep
+constexpr int most_quiet_looks = 2;                       // without a push, until it is no longer
+constexpr int rounds_of_a_maker = 4;                      // in a row, until what lies beneath its child goes first
+constexpr unsigned pauses_between_looks = 64;             // of a worker without work; some 3 us
+constexpr int lone_glances = 3;                           // at a lone coroutine, until it is known to lie there
 
 void pause_for(clock_tick nanoseconds) noexcept {
     const clock_tick begin = tick_now();
@@ -380,8 +379,8 @@ void pool_worker::park(pool_events::seat seat) noexcept {
             // relaxed: how many they are decides how long, and nothing else
             look = tick_now() + watch_of_one(pool_.watching_.fetch_add(1, memory_order_relaxed) + 1);
         } else if (!idle) {
-            look = tick_now() + (pool_.idle_.awake() == 0 ? longest_lookout : lookout_);
-            lookout_ = std::min(lookout_ * 2, longest_lookout);
+            look = tick_now() + (pool_.idle_.awake() == 0 ? pool_events::latest_look : lookout_);
+            lookout_ = std::min(lookout_ * 2, pool_events::latest_look);
         }
         if (idle || has_lists) look = std::min(look, give_back_at);
         const clock_tick due = sleeps_until();

@@ -18,9 +18,9 @@ namespace coflux::detail {
 class steal_backoff {
 public:
     static constexpr clock_tick lines_cost = 1'000;
-    static constexpr clock_tick most_credit = 64;  // thefts: a long time of large ones counts for so many trivial ones
-    static constexpr clock_tick first = 2'000;     // doubled each time
-    static constexpr clock_tick longest = 32;      // thefts that would have cost as much
+    static constexpr clock_tick longest = 32;               // thefts that would have cost as much
+    static constexpr clock_tick most_credit = 2 * longest;  // thefts: of many large ones no more counts
+    static constexpr clock_tick first = 2 * lines_cost;     // doubled each time
 
     /// The fence of a theft took so long.
     void fence_took(clock_tick t) noexcept { fence_eighths_ += std::min(t, most_of_a_fence) - fence_eighths_ / 8; }
@@ -48,8 +48,8 @@ public:
     [[nodiscard]] clock_tick longest_wait() const noexcept { return std::min(longest * cost_, most_wait); }
 
 private:
-    static constexpr clock_tick most_of_a_fence = 20'000;  // else the thief had no processor
-    static constexpr clock_tick most_wait = 200'000;
+    static constexpr clock_tick most_of_a_fence = 20 * lines_cost;  // else the thief had no processor
+    static constexpr clock_tick most_wait = 200 * lines_cost;
 
     [[nodiscard]] clock_tick next() const noexcept { return std::clamp(wait_ * 2, first, longest_wait()); }
 
