@@ -42,6 +42,9 @@ using element_of =
     std::conditional_t<!std::is_lvalue_reference_v<Range> && !std::ranges::view<std::remove_cvref_t<Range>>,
                        std::ranges::range_rvalue_reference_t<Range>, std::ranges::range_reference_t<Range>>;
 
+template <typename F, typename Range>
+concept applicable_to = takes_environment<F, element_of<Range>> || std::is_invocable_v<F&, element_of<Range>>;
+
 /// An element on its way into a fork: where it is if it stays there, else moved or copied along.
 template <typename Range>
 class kept_element {
@@ -213,17 +216,13 @@ using for_each_request = request<for_each_operation<Range, F>, Range&&, std::siz
 /// Threads: the range is read by the awaiting coroutine alone.
 /// Costs: a frame for the loop, one (a call: two) for each element, and a slot of 80 bytes for each child of the
 /// largest number that ever ran at once. Memory is bounded by the window, not by the range.
-template <std::ranges::input_range Range, typename F>
-    requires(std::is_invocable_v<F&, environment&, detail::element_of<Range>> ||
-             std::is_invocable_v<F&, detail::element_of<Range>>)
+template <std::ranges::input_range Range, detail::applicable_to<Range> F>
 [[nodiscard("for_each_concurrent does nothing until it is awaited: co_await it")]]
 detail::for_each_request<Range, F> for_each_concurrent(error_policy policy, Range&& range, std::size_t window,
                                                        F&& f) noexcept {
     return detail::for_each_request<Range, F>(std::forward<Range>(range), window, std::forward<F>(f), policy);
 }
-template <std::ranges::input_range Range, typename F>
-    requires(std::is_invocable_v<F&, environment&, detail::element_of<Range>> ||
-             std::is_invocable_v<F&, detail::element_of<Range>>)
+template <std::ranges::input_range Range, detail::applicable_to<Range> F>
 [[nodiscard("for_each_concurrent does nothing until it is awaited: co_await it")]]
 detail::for_each_request<Range, F> for_each_concurrent(Range&& range, std::size_t window, F&& f) noexcept {
     return for_each_concurrent(stop_on_error, std::forward<Range>(range), window, std::forward<F>(f));
