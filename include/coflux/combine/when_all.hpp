@@ -137,7 +137,8 @@ detail::all_of_request<error_policy::collect_all, As...> when_all(Policy, As&&..
 /// std::pmr::vector in the environment's resource: of the values in the order of the range. Nothing for void,
 /// std::reference_wrapper for a reference, as views give them.
 /// Costs: with stop_on_error those of when_n. Else for a std::array no allocation, and little more than awaits by hand
-/// from the youngest on; for another range the vector, and a vector of handles if it cannot be used in place.
+/// from the youngest on; for another range the vector, and a vector of handles if it cannot be used in place. Frames
+/// whose results fit into a word go as the children end.
 template <std::ranges::input_range Range>
 [[nodiscard("when_all does nothing until it is awaited: co_await it")]]
 detail::all_range_request<detail::values_of_all, Range> when_all(Range&& range COFLUX_LIFETIMEBOUND) noexcept {

@@ -102,34 +102,44 @@ private:
 
 static_assert(alignof(environment_data) >= 4, "two tags of a data_ref");
 
-/// A coroutine's parent, and whether the coroutine has views or callbacks. If not, the parent may await it on its own
-/// stack without a look at its state.
+/// A coroutine's parent, and what the owner of the handle alone says: whether the coroutine has views or callbacks, and
+/// whether it was given to an operation. Without the first the parent may await it on its own stack without a look at
+/// its state.
 class parent_ref {
 public:
     COFLUX_INLINE explicit parent_ref(environment* parent) noexcept : bits_(reinterpret_cast<std::uintptr_t>(parent)) {}
 
     [[nodiscard]] COFLUX_INLINE environment* get() const noexcept {
-        return reinterpret_cast<environment*>(bits_ & ~shared);
+        return reinterpret_cast<environment*>(bits_ & ~tags);
     }
     [[nodiscard]] COFLUX_INLINE environment* operator->() const noexcept { return get(); }
     /// For use while only this thread knows the coroutine.
     [[nodiscard]] COFLUX_INLINE environment* own() const noexcept {
-        return reinterpret_cast<environment*>(bits_.own() & ~shared);
+        return reinterpret_cast<environment*>(bits_.own() & ~tags);
     }
     /// A call that was given no environment has no parent before it is awaited.
     [[nodiscard]] COFLUX_INLINE bool is_none() const noexcept { return bits_ == 0; }
     [[nodiscard]] COFLUX_INLINE environment& operator*() const noexcept { return *get(); }
-    /// It is `e`, and the coroutine is not shared.
+    /// It is `e`, and the coroutine is neither shared nor given.
     [[nodiscard]] COFLUX_INLINE bool is_unshared(const environment* e) const noexcept {
         return bits_ == reinterpret_cast<std::uintptr_t>(e);
     }
+    /// It is `e`, and the coroutine is given and not shared.
+    [[nodiscard]] COFLUX_INLINE bool is_given_by(const environment* e) const noexcept {
+        return bits_ == reinterpret_cast<std::uintptr_t>(e) + given;
+    }
+    [[nodiscard]] bool is_given() const noexcept { return (bits_ & given) != 0; }
     /// For use before another thread knows the coroutine.
     void become(environment* parent) noexcept { bits_ = reinterpret_cast<std::uintptr_t>(parent); }
     /// The owner of the handle makes the first view or callback. Other threads may be reading.
     void share() noexcept { bits_ = bits_ | shared; }
+    /// The owner of the handle gives it away. As share(): no locked instruction, because only the owner writes.
+    void give() noexcept { bits_ = bits_ | given; }
 
 private:
     static constexpr std::uintptr_t shared = 1;
+    static constexpr std::uintptr_t given = 2;  // the operation that it was given to tells of its end
+    static constexpr std::uintptr_t tags = shared | given;
 
     relaxed<std::uintptr_t> bits_;
 };
@@ -285,8 +295,7 @@ protected:
         4096;  // a stop from above stopped a child that was not awaited; until told
     static constexpr std::uint32_t asked_itself = 8192;   // a stop was requested of this very one
     static constexpr std::uint32_t keeps_value = 16384;   // finish_with_value()
-    static constexpr std::uint32_t is_given = 32768;      // the operation that it was given to tells of its end
-    static constexpr std::uint32_t told_cut_off = 65536;  // an object of which a join() has told that it was cut off
+    static constexpr std::uint32_t told_cut_off = 32768;  // an object of which a join() has told that it was cut off
 
     // Members that begin together lie together, so that it is one store: on the paths that matter, accesses of memory
     // are the cost.
@@ -307,7 +316,7 @@ protected:
 
 namespace detail {
 
-static_assert(alignof(environment) >= 2, "the mark of a parent_ref");
+static_assert(alignof(environment) >= 4, "two tags of a parent_ref");
 
 COFLUX_INLINE const environment_data& data_of(const environment& e) noexcept {
     return *e.data_;

@@ -19,9 +19,12 @@ namespace coflux::detail {
 
 /// `Children` has `frame_control& operator[](std::size_t)`, in the order of their creation, and says whether they may
 /// be `many`, and whether a stopped or failed child is a result like another (`takes_stops`). Many have
-/// `fetch(std::size_t)` ahead of that, which is an access, and of children that may not be there: operator[] checks.
-/// `frame_after_nested_run` says what becomes of a frame that ran nested. Where it is freed, `keep_result(i, word)`
-/// takes what it left, and after `forget(i)`, or `forget_all()`, `has_frame(i)` is false.
+/// `fetch(std::size_t)` ahead of that, which is an access, `fetch_control(std::size_t)` of what give_all() needs, and of
+/// children that may not be there: operator[] checks.
+/// `frame_after_nested_run` says what becomes of a frame that ran nested. Where it is freed, the results are words:
+/// `keep_result(i, word)` takes what it left, and `take_ended(i)` the result of one that has ended elsewhere, whose
+/// frame it frees. After `forget(i)`, or `forget_all()`, `has_frame(i)` is false. Children have their
+/// `words_in_handles`, or words beside them.
 template <typename Children>
 class all_awaiter : private waiter {
 public:
@@ -42,11 +45,13 @@ public:
         promise_base& p = *coroutine;
         const bool stop_requested = p.begin_suspend() == suspension::stop;
         if (give_all(stop_requested)) [[unlikely]] {
+            relayed_from_ = left_;
+            relays_ = true;
             relay_.begin(p, stop_requested, this, stops_of_all, count_);
         } else if (stop_requested) [[unlikely]] {
             return p.stop_here();
         }
-        return transfer(advance(identity_of(p.runs_on())));
+        return transfer(advance());
     }
 
     /// All have ended: true if that stops the awaiting coroutine, unless it takes it as an outcome. An error is never
@@ -71,6 +76,12 @@ protected:
     ~all_awaiter() = default;
 
     [[nodiscard]] Children& children() noexcept { return static_cast<Children&>(*this); }
+    [[nodiscard]] std::size_t count() const noexcept { return count_; }
+    /// The children from here on have left words; where Children::words_in_handles, in their handles.
+    [[nodiscard]] std::size_t words_from() const noexcept {
+        if (relays_) return relayed_from_;
+        return failed_ || stopped_ ? count_ : left_;
+    }
 
     /// After the last: throws the first error in the order of creation if there is one; the other errors are reachable
     /// from it.
@@ -101,53 +112,73 @@ private:
             children().keep_result(--left, thread_result);
         left_ = left;
         if (left == 0) [[likely]] {
-            children().forget_all();
+            if constexpr (!Children::words_in_handles) children().forget_all();
             return true;
         }
-        for (std::size_t i = left; i != count_; ++i) children().forget(i);
+        if constexpr (!Children::words_in_handles) {
+            for (std::size_t i = left; i != count_; ++i) children().forget(i);
+        }
         return false;
     }
     /// True if the last of those left has ended here, with a value.
+    template <bool Given = false>
     COFLUX_INLINE bool run_nested(frame_control* c) noexcept {
-        if (!coroutine->template run_fork_nested<Children::frame_after_nested_run>(c)) return false;
+        if (!coroutine->template run_fork_nested<Children::frame_after_nested_run, Given>(c)) return false;
         --left_;
         if constexpr (Children::frame_after_nested_run == nested_frame::freed) {
             children().keep_result(left_, thread_result);
-            children().forget(left_);
+            if (!Children::words_in_handles || failed_ || stopped_) children().forget(left_);
         }
         return true;
     }
     [[nodiscard]] bool has_frame(std::size_t i) noexcept {
-        return Children::frame_after_nested_run == nested_frame::kept || children().has_frame(i);
+        if constexpr (Children::frame_after_nested_run == nested_frame::kept) return true;
+        return (!Children::words_in_handles || i < words_from()) && children().has_frame(i);
     }
     frame_control* next_running() noexcept {
-        for (; left_ != 0; --left_) {
+        while (left_ != 0) {
             if constexpr (Children::many) {
                 if (left_ > prefetched) children().fetch(left_ - 1 - prefetched);
             }
             frame_control& c = children()[left_ - 1];
             if (!c.done()) return &c;
-            note(c);
+            pass(c);
         }
         return nullptr;
     }
-    void note(const frame_control& c) noexcept {
-        failed_ |= c.word.end() == ending::error;
-        stopped_ |= c.word.end() == ending::stopped;
+    /// The last of those left has ended. Where results are words it goes at once: a frame that waits for the others
+    /// would be fetched into the cache once more.
+    void pass(frame_control& c) noexcept {
+        const ending end = c.word.end();
+        if constexpr (Children::frame_after_nested_run == nested_frame::freed) {
+            if (!relays_) {
+                if (end == ending::value) [[likely]] {
+                    children().take_ended(left_ - 1);
+                    if (failed_ || stopped_) children().forget(left_ - 1);
+                } else if (Children::words_in_handles && !failed_ && !stopped_) {
+                    // Nobody takes the values any more.
+                    for (std::size_t i = left_; i != count_; ++i) children().forget(i);
+                }
+            }
+        }
+        --left_;
+        failed_ |= end == ending::error;
+        stopped_ |= end == ending::stopped;
     }
     [[nodiscard]] bool stops_awaiting() const noexcept {
         return stops() && !coroutine->control().word.has(frame_flags::takes_stop);
     }
 
     /// Before the wait: true if a stop of the awaiting coroutine does not reach all that it waits for by itself. Goes
-    /// to all, so that each has been checked, and is known to be awaited.
+    /// to all, so that each has been checked, and is known to be awaited; from the oldest on, so that the youngest,
+    /// which are next, are left in the cache.
     [[nodiscard]] bool give_all(bool stop_requested) noexcept {
         bool others = false;
-        for (std::size_t i = left_; i != 0; --i) {
+        for (std::size_t i = 0; i != left_; ++i) {
             if constexpr (Children::many) {
-                if (i > prefetched) children().fetch(i - 1 - prefetched);
+                if (left_ - i > prefetched) children().fetch_control(i + prefetched);
             }
-            frame_control& c = children()[i - 1];
+            frame_control& c = children()[i];
             if (c.done()) continue;
             promise_base::of(c).give();
             others |= !is_stopped_with(*coroutine, c, stop_requested);
@@ -162,6 +193,10 @@ private:
     static constexpr stop_calls stops_of_all{&request_stop, &go_on};
 
     /// Goes on with the next child that has not ended, or with the awaiting coroutine.
+    std::coroutine_handle<> advance() noexcept {
+        promise_base& p = *coroutine;
+        return advance(identity_of(p.runs_on()));
+    }
     std::coroutine_handle<> advance(const void* here) noexcept {
         promise_base& p = *coroutine;
         while (frame_control* const c = next_running()) {
@@ -181,15 +216,25 @@ private:
 
     static std::coroutine_handle<> child_ended(waiter& self, frame_control& c, const void* here) noexcept {
         auto& all = static_cast<all_awaiter&>(self);
-        all.note(c);
-        --all.left_;
+        all.pass(c);
+        all.go_on_nested(here);
         return all.advance(here);
+    }
+    /// After the end of a child that was waited for, on executor `here`: those that have not begun go on as before the
+    /// wait, nested, below the end of that child.
+    void go_on_nested(const void* here) noexcept {
+        // Not beside a creator whose call this is in, nor where the awaiting coroutine would not run.
+        if (this_thread.current != nullptr || identity_of(coroutine->runs_on()) != here || relays_) return;
+        while (left_ != 0 && run_nested<true>(&children()[left_ - 1])) {}
+        this_thread.current = nullptr;
     }
 
     std::size_t left_;  // children [0, left_) may still run
     std::size_t count_;
+    std::size_t relayed_from_;  // while relays_: `left_` at its beginning; the frames of the others stay
     bool failed_ = false;
     bool stopped_ = false;
+    bool relays_ = false;
     relay_if_needed relay_;
 };
 

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include <coflux/base/address_of.hpp>
 #include <coflux/combine/detail/all_awaiter.hpp>
 #include <coflux/combine/detail/handles.hpp>
 #include <coflux/combine/detail/outcome_awaiter.hpp>
@@ -31,6 +32,7 @@ class [[nodiscard]] all_of_tuple : public all_awaiter<all_of_tuple<Results, Hand
 
 public:
     static constexpr bool many = false;
+    static constexpr bool words_in_handles = false;
     static constexpr nested_frame frame_after_nested_run = nested_frame::kept;
     static constexpr bool takes_stops = Results::takes_stops;
 
@@ -72,7 +74,8 @@ inline constexpr std::size_t array_size<std::array<Handle, N>> = N;
 /// `Range` holds the handles; a random-access range, so that waiting can begin with the youngest.
 ///
 /// A std::array is used where it lies, and left with empty handles. The frames of its children that run nested are
-/// freed at their end, as in a plain await, if their results fit into a word.
+/// freed at their end, as in a plain await, if their results fit into a word. Words of
+/// another range lie in the handles until they are taken.
 template <typename Results, typename Range>
 class [[nodiscard]] all_of_range : public all_awaiter<all_of_range<Results, Range>> {
     using base = all_awaiter<all_of_range<Results, Range>>;
@@ -84,10 +87,11 @@ public:
     static constexpr std::size_t fixed_size = array_size<Range>;
     static constexpr bool in_place = fixed_size != 0;
     static constexpr nested_frame frame_after_nested_run =
-        fixed_size != 0 && !Results::takes_stops
+        (fixed_size != 0 || sizeof(void*) >= sizeof(std::uint64_t)) && !Results::takes_stops
             ? await_access::frame_after_nested_run<std::ranges::range_value_t<Range>>()
             : nested_frame::kept;
     static constexpr bool takes_stops = Results::takes_stops;
+    static constexpr bool words_in_handles = fixed_size == 0 && frame_after_nested_run == nested_frame::freed;
 
     all_of_range(promise_base& p, Range&& handles) noexcept
         : base(p, std::ranges::size(handles)),
@@ -99,6 +103,9 @@ public:
             if (!emptied_) [[unlikely]] {
                 [[maybe_unused]] const Range dropped = std::move(handles_);
             }
+        } else if constexpr (words_in_handles) {
+            if (!emptied_) [[unlikely]]
+                for (std::size_t i = this->words_from(); i != this->count(); ++i) forget(i);
         }
     }
 
@@ -112,9 +119,26 @@ public:
         return *c;
     }
     COFLUX_INLINE void fetch(std::size_t i) noexcept { base::prefetch(await_access::address(handle(i))); }
+    COFLUX_INLINE void fetch_control(std::size_t i) noexcept { __builtin_prefetch(await_access::address(handle(i))); }
 
     [[nodiscard]] bool has_frame(std::size_t i) noexcept { return await_access::address(handle(i)) != nullptr; }
-    COFLUX_INLINE void keep_result(std::size_t i, std::uint64_t word) noexcept { words_[i] = word; }
+    COFLUX_INLINE void keep_result(std::size_t i, std::uint64_t word) noexcept {
+        if constexpr (words_in_handles) {
+            await_access::keep_word(handle(i), word);
+        } else {
+            words_[i] = word;
+        }
+    }
+    void take_ended(std::size_t i) noexcept {
+        frame_control& c = await_access::release(handle(i));
+        if constexpr (std::is_void_v<value>) {
+            consume<void>(c);
+        } else if constexpr (std::is_reference_v<value>) {
+            keep_result(i, word_of<value>(detail::address_of(consume<value>(c))));
+        } else {
+            keep_result(i, word_of<value>(consume<value>(c)));
+        }
+    }
     COFLUX_INLINE void forget(std::size_t i) noexcept { await_access::clear(handle(i)); }
     /// All have ended nested, and their results are kept.
     COFLUX_INLINE void forget_all() noexcept {
@@ -123,7 +147,7 @@ public:
     }
 
     auto await_resume() {
-        if constexpr (frame_after_nested_run == nested_frame::freed) {
+        if constexpr (fixed_size != 0 && frame_after_nested_run == nested_frame::freed) {
             if (emptied_) [[likely]]
                 return take_words(std::make_index_sequence<fixed_size>());
         }
@@ -142,12 +166,39 @@ private:
     auto take_all() {
         const auto front = std::ranges::begin(handles_);
         const auto last = front + std::ranges::ssize(handles_);
-        if constexpr (std::is_void_v<element>) {
+        if constexpr (words_in_handles) {
+            return take_words_and_rest();
+        } else if constexpr (std::is_void_v<element>) {
             for (auto h = front; h != last; ++h) take(h, last);
         } else {
             std::pmr::vector<element> results(this->awaiting().memory_resource());
             results.reserve(std::ranges::size(handles_));
             for (auto h = front; h != last; ++h) results.emplace_back(take(h, last));
+            return results;
+        }
+    }
+    auto take_words_and_rest() {
+        const std::size_t words = this->words_from();
+        const std::size_t n = this->count();
+        if constexpr (std::is_void_v<element>) {
+            for (std::size_t i = 0; i != words; ++i)
+                Results::template take<value, void>(await_access::release(handle(i)));
+            for (std::size_t i = words; i != n; ++i) forget(i);
+            emptied_ = true;
+        } else {
+            std::pmr::vector<element> results(this->awaiting().memory_resource());
+            results.reserve(n);
+            for (std::size_t i = 0; i != words; ++i)
+                results.emplace_back(Results::template take<value, element>(await_access::release(handle(i))));
+            for (std::size_t i = words; i != n; ++i) {
+                if constexpr (std::is_void_v<value>) {
+                    forget(i);
+                    results.emplace_back();
+                } else {
+                    results.emplace_back(take_from<value>(await_access::take_word(handle(i))));
+                }
+            }
+            emptied_ = true;
             return results;
         }
     }
@@ -191,7 +242,8 @@ private:
     std::conditional_t<in_place, Range&, Range> handles_;
     bool emptied_ = false;  // no handle is here any more
     using words = std::array<std::uint64_t, fixed_size>;
-    [[no_unique_address]] std::conditional_t<frame_after_nested_run == nested_frame::freed, words, nothing> words_;
+    [[no_unique_address]] std::conditional_t<frame_after_nested_run == nested_frame::freed && !words_in_handles, words,
+                                             nothing> words_;
 };
 
 template <typename Results, typename... As>

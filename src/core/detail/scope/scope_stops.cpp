@@ -8,8 +8,7 @@ namespace coflux::detail {
 void scope_stops::record(environment& of, promise_base& child) noexcept {
     // A request of the child itself is of the code that asked, and an operation that it was given to tells of its end.
     // A child that stops by itself has had no request. relaxed: the child has seen the request that stopped it.
-    constexpr std::uint32_t is_told = environment::asked_itself | environment::is_given;
-    if ((child.marks_.load(memory_order_relaxed) & is_told) != 0) return;
+    if (child.is_given_away() || (child.marks_.load(memory_order_relaxed) & environment::asked_itself) != 0) return;
     if (!child.is_stop_requested()) return;
     // relaxed: the child is released after this, and the scope looks when none is left.
     // [stop.cut_off.marks]

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <source_location>
 #include <type_traits>
 #include <utility>
@@ -143,6 +144,15 @@ struct await_access {
     template <typename H>
     static COFLUX_INLINE void clear(H& handle) noexcept {
         handle.clear();
+    }
+    /// It keeps a word in place of a frame, until take_word() or clear() empties it.
+    template <typename H>
+    static COFLUX_INLINE void keep_word(H& handle, std::uint64_t word) noexcept {
+        handle.keep_word(word);
+    }
+    template <typename H>
+    [[nodiscard]] static COFLUX_INLINE std::uint64_t take_word(H& handle) noexcept {
+        return handle.take_word();
     }
     /// A view of `c`, which has been shared.
     template <typename View, typename Frame>

@@ -154,7 +154,7 @@ COFLUX_INLINE bool promise_base::ended_nested() noexcept {
     return true;
 }
 
-template <nested_frame Frame>
+template <nested_frame Frame, bool Given>
 COFLUX_INLINE bool promise_base::run_fork_nested(frame_control* child) noexcept {
     // relaxed: as in begin_suspend().
     if (stack_address() <= this_thread.nested_limit || !may_go_on(stop_requests.load(memory_order_relaxed)))
@@ -162,7 +162,8 @@ COFLUX_INLINE bool promise_base::run_fork_nested(frame_control* child) noexcept 
     const promise_base* const self = rematerialized_this();
     // The child of another coroutine is counted there. A child of this coroutine that another coroutine made is in this
     // sum, too.
-    if (!of(*child).parent_.is_unshared(self)) [[unlikely]]
+    const parent_ref& parent = of(*child).parent_;
+    if (!(Given ? parent.is_given_by(self) : parent.is_unshared(self))) [[unlikely]]
         return false;
     if (!this_thread.queues->pop_if_newest(child->frame())) return false;
     child->join.nest<Frame>(self);
@@ -243,6 +244,11 @@ public:
         return reinterpret_cast<frame_control*>(reinterpret_cast<std::uintptr_t>(pointer_) & ~waited_bit);
     }
     COFLUX_INLINE void clear() noexcept { pointer_ = nullptr; }
+    /// In place of a pointer.
+    COFLUX_INLINE void keep_word(std::uint64_t word) noexcept { pointer_ = reinterpret_cast<frame_control*>(word); }
+    COFLUX_INLINE std::uint64_t take_word() noexcept {
+        return reinterpret_cast<std::uintptr_t>(std::exchange(pointer_, nullptr));
+    }
     /// Where it has not waited.
     [[nodiscard]] COFLUX_INLINE frame_control* const& plain() const noexcept { return pointer_; }
     COFLUX_INLINE void set_waited() noexcept {
@@ -465,6 +471,9 @@ public:
     [[nodiscard]] COFLUX_INLINE frame_control& release() noexcept { return *control_.take(); }
     /// For combinators: the frame, which was nested, has freed itself.
     COFLUX_INLINE void clear() noexcept { control_.clear(); }
+    /// For combinators: empty, it keeps a result in place of its frame for a while.
+    COFLUX_INLINE void keep_word(std::uint64_t word) noexcept { control_.keep_word(word); }
+    [[nodiscard]] COFLUX_INLINE std::uint64_t take_word() noexcept { return control_.take_word(); }
     /// For combinators and awaiters: the frame, which the handle keeps.
     [[nodiscard]] COFLUX_INLINE frame_control& used() const noexcept { return *frame(); }
     /// For combinators and awaiters: the frame, or null.

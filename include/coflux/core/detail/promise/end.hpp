@@ -82,6 +82,14 @@ COFLUX_INLINE T take_from(const std::uint64_t& word) noexcept {
     }
 }
 
+/// The word that take_from<T>() makes a T of.
+template <typename T>
+COFLUX_INLINE std::uint64_t word_of(const kept_result<T>& kept) noexcept {
+    std::uint64_t word = 0;
+    std::memcpy(&word, &kept, sizeof(kept));
+    return word;
+}
+
 /// Result part for objects and references.
 template <typename T>
 class typed_promise : public promise_base {

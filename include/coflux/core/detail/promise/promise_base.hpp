@@ -70,12 +70,11 @@ public:
     void shield() noexcept { marks_.fetch_or(is_shielded, memory_order_relaxed); }  // it is published later
     /// The operation that it was given to tells its awaiter of the end, though no waiter may be in the join word yet.
     void give() noexcept {
-        // relaxed: a child that ends meanwhile, and does not see it, ended before the await.
-        marks_.fetch_or(is_given, memory_order_relaxed);
+        parent_.give();  // relaxed: a child that ends meanwhile, and does not see it, ended before the await
     }
     /// give() of one that an operation makes for itself, before it begins.
-    void give_at_birth() noexcept { mark(is_given); }
-    [[nodiscard]] bool is_given_away() const noexcept { return (marks_.load(memory_order_relaxed) & is_given) != 0; }
+    void give_at_birth() noexcept { parent_.give(); }
+    [[nodiscard]] bool is_given_away() const noexcept { return parent_.is_given(); }
     /// Made in `p` itself, and without views or callbacks.
     [[nodiscard]] COFLUX_INLINE bool is_unshared_child_of(const promise_base& p) const noexcept {
         return parent_.is_unshared(&p);
@@ -141,7 +140,8 @@ public:
     /// Before an await of `child`, a fork: if it is the newest of this worker's forks, and so has not begun, it runs
     /// here and now, nested on this coroutine's stack. True if it has ended there, with a value; else the caller waits
     /// for it as for any fork.
-    template <nested_frame Frame>
+    /// `Given`: it has been given to the operation that this coroutine awaits.
+    template <nested_frame Frame, bool Given = false>
     COFLUX_INLINE bool run_fork_nested(frame_control* child) noexcept;
     /// run_fork_nested() for a call, which this coroutine alone knows.
     template <nested_frame Frame>
