@@ -231,17 +231,14 @@ protected:
           parent_(&parent),
           executor_(runs_on),
           own_((parent.own_.stops_seen & detail::stop_count_mask) | (starts_inline ? detail::stop_count_inline : 0)) {}
-    /// That of a call, which learns its executor, and when its ancestors were found clean, from its awaiter.
+    /// That of a call, which learns its executor, and when its ancestors were found clean, from its awaiter: that begins
+    /// own_.
     COFLUX_INLINE explicit environment(environment& parent) noexcept
         : data_(parent.data_.of_child()),
           parent_(&parent),
-          own_(0),
           marks_(is_call) {}
     /// That of a call that was given no environment: it has its data and its parent from its awaiter, too.
-    COFLUX_INLINE explicit environment(detail::awaiters_environment) noexcept
-        : parent_(nullptr),
-          own_(0),
-          marks_(is_call) {}
+    COFLUX_INLINE explicit environment(detail::awaiters_environment) noexcept : parent_(nullptr), marks_(is_call) {}
     /// An environment object: its scope is open from the start.
     environment(detail::environment_data& data, environment* parent) noexcept
         : data_(detail::data_ref::of_object(data, true)),

@@ -124,6 +124,7 @@ public:
 protected:
     explicit async_generator_base(environment& parent) noexcept : promise_base(parent) {
         marks_.store(is_call | is_generator, memory_order_relaxed);  // no other thread knows it yet
+        own_.begin(0);
         take_stops_seen_of_parent();
         control().join.begin();
     }

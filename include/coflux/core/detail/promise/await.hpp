@@ -184,7 +184,7 @@ COFLUX_INLINE bool promise_base::run_call_nested(frame_control* callee) noexcept
     promise_base* const self = rematerialized_this();
     of(*callee).use_executor_of(*this);
     // [call.nested.counts]
-    of(*callee).own_.stops_seen = requests;  // this coroutine was found clean then, or later
+    of(*callee).own_.begin(requests);  // this coroutine was found clean then, or later
     of(*callee).become_part_of(*self);
     callee->join.begin_nested<Frame>(self);
     callee->frame().resume();

@@ -53,7 +53,7 @@ public:
     COFLUX_INLINE void begin_as_part_of(promise_base& caller) noexcept {
         use_executor_of(caller);
         // [call.begin.counts]
-        own_.stops_seen = caller.own_.stops_seen.own();  // which does not start inline, or has left that
+        own_.begin(caller.own_.stops_seen.own());  // which does not start inline, or has left that
         become_part_of(caller);
     }
     /// Before the call begins: `caller` awaits it.

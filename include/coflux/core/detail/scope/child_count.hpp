@@ -130,7 +130,11 @@ private:
 
 /// The counts that begin together with a scope's count of children, in one store.
 struct own_counts {
-    COFLUX_INLINE explicit own_counts(std::uint32_t seen) noexcept : children(child_count::without_owner()) {
+    /// The words of the owner have no value until begin().
+    COFLUX_INLINE own_counts() noexcept : children(child_count::without_owner()) {}
+    COFLUX_INLINE explicit own_counts(std::uint32_t seen) noexcept : own_counts() { begin(seen); }
+    /// Before another thread knows it.
+    COFLUX_INLINE void begin(std::uint32_t seen) noexcept {
         if constexpr (offsetof(own_counts, children) == sizeof(std::uint32_t)) {
             constexpr auto none = std::uint64_t{static_cast<std::uint32_t>(child_count::none_by_owner)};
             constexpr bool little = std::endian::native == std::endian::little;
