@@ -8,8 +8,10 @@ namespace coflux::detail {
 void scope_stops::record(environment& of, promise_base& child) noexcept {
     // A request of the child itself is of the code that asked, and an operation that it was given to tells of its end.
     // A child that stops by itself has had no request. relaxed: the child has seen the request that stopped it.
-    if (child.is_given_away() || (child.marks_.load(memory_order_relaxed) & environment::asked_itself) != 0) return;
-    if (!child.is_stop_requested()) return;
+    const std::uint32_t marks = child.marks_.load(memory_order_relaxed);
+    if (child.is_given_away() || (marks & environment::asked_itself) != 0) return;
+    // Its wait may have seen the mark of a request that is not counted yet.
+    if ((marks & environment::stop_asked) == 0 && !child.is_stop_requested()) return;
     // relaxed: the child is released after this, and the scope looks when none is left.
     // [stop.cut_off.marks]
     scope_failures::scope_of(of).marks_.fetch_or(environment::cut_off, memory_order_relaxed);
