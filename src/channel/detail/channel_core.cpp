@@ -26,6 +26,9 @@ bool channel_core::remove_receiver() noexcept {
     // acq_rel: the last receiver to leave closes the channel after all that the other receivers have done.
     if (receiver_ends_.fetch_sub(1, memory_order_acq_rel) != 1) return false;
     close();
+    lock();
+    abandoned_ = true;
+    unlock();
     return true;
 }
 

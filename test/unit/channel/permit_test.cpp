@@ -1,6 +1,10 @@
 #include <coflux/channel/permit.hpp>
 
+#include <cstddef>
+#include <latch>
+#include <memory>
 #include <optional>
+#include <thread>
 #include <type_traits>
 #include <utility>
 
@@ -9,6 +13,7 @@
 #include <coflux/coflux.hpp>
 
 #include "by_hand.hpp"
+#include "support/iterations.hpp"
 #include "support/no_hang.hpp"
 #include "support/witness.hpp"
 
@@ -32,6 +37,85 @@ by_hand::task<bool> reserves(coflux::environment&, borrowed<Channel> ch,
     if (!p) co_return false;
     room->emplace(std::move(*p));
     co_return true;
+}
+
+TEST(permit, sends_to_nobody_where_the_receivers_are_gone) {
+    coflux::channel<std::shared_ptr<int>[2]> ch;
+    std::optional receiver(ch.receiver());
+    auto p = ch.try_reserve();
+    ASSERT_TRUE(p.has_value());
+    receiver.reset();
+    auto value = std::make_shared<int>(1);
+    const std::weak_ptr<int> watched = value;
+    p->send(std::move(value));
+    EXPECT_TRUE(watched.expired()) << "an answer that somebody waits for dies with it";
+    EXPECT_EQ(ch.size(), 0U);
+    EXPECT_TRUE(ch.drained());
+}
+
+using pointer = std::shared_ptr<int>;
+
+template <typename Permit, typename Sender>
+std::optional<Permit> reserved(Sender& tx) {
+    coflux::noop_executor nowhere;
+    auto env = coflux::make_environment(nowhere);
+    const auto waits = [](coflux::environment&,
+                          borrowed<Sender> from) -> coflux::task<std::optional<Permit>, coflux::noop_executor> {
+        co_return co_await from->reserve();
+    };
+    return waits(env, borrowed(tx)).get();
+}
+
+/// The same for a queue of two ends.
+template <typename Permit, typename Ends>
+void sends_to_nobody(Ends ends) {
+    auto& [tx, rx] = ends;
+    std::optional receiver(std::move(rx));
+    auto p = reserved<Permit>(tx);
+    ASSERT_TRUE(p.has_value());
+    auto kept = std::make_shared<int>(0);
+    const std::weak_ptr<int> in_it = kept;
+    EXPECT_TRUE(tx.try_send(std::move(kept)));
+    receiver.reset();
+    EXPECT_TRUE(in_it.expired());
+    auto value = std::make_shared<int>(1);
+    const std::weak_ptr<int> watched = value;
+    p->send(std::move(value));
+    EXPECT_TRUE(watched.expired());
+    EXPECT_TRUE(tx.closed());
+}
+TEST(permit, of_a_queue_sends_to_nobody_where_the_receiver_is_gone) {
+    sends_to_nobody<coflux::mpsc_permit<pointer>>(coflux::make_mpsc<pointer>(3));
+    sends_to_nobody<coflux::spsc_permit<pointer>>(coflux::make_spsc<pointer>(3));
+}
+
+/// Each value is dropped by one side, however close a send and the death are.
+template <typename Permit, typename Make>
+void races_with_the_death(Make make) {
+    for (std::size_t i = 0; i != coflux_test::repetitions(20'000); ++i) {
+        auto [tx, rx] = make();
+        std::optional receiver(std::move(rx));
+        auto p = reserved<Permit>(tx);
+        ASSERT_TRUE(p.has_value());
+        auto first = std::make_shared<int>(1);
+        auto second = std::make_shared<int>(2);
+        const std::weak_ptr<int> of_first = first, of_second = second;
+        std::latch both(2);
+        std::thread sends([&p, &both, &first, &second, &to = tx] {
+            both.arrive_and_wait();
+            p->send(std::move(first));
+            (void)to.try_send(std::move(second));
+            second.reset();
+        });
+        both.arrive_and_wait();
+        receiver.reset();
+        sends.join();
+        EXPECT_TRUE(of_first.expired() && of_second.expired()) << "the sender lives on, and waits for an answer";
+    }
+}
+TEST(permit, that_sends_while_the_receiver_dies_leaves_nothing_behind) {
+    races_with_the_death<coflux::mpsc_permit<pointer>>([] { return coflux::make_mpsc<pointer>(3); });
+    races_with_the_death<coflux::spsc_permit<pointer>>([] { return coflux::make_spsc<pointer>(3); });
 }
 
 TEST(permit, holds_a_slot_until_it_is_used) {

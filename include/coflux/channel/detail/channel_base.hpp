@@ -70,7 +70,7 @@ public:
         return drained_locked() ? channel_outcome::closed : channel_outcome::pending;
     }
 
-    /// Sends by a permit: cannot fail, closed or not.
+    /// Sends by a permit: cannot fail, closed or not. The caller drops the value where nobody will receive it.
     void send_reserved(T& value) noexcept {
         channel_wakes wakes;
         lock();
@@ -78,7 +78,7 @@ public:
         if (channel_node* const r = receivers().take()) {
             deliver(*r, value, wakes);
             fill_from_senders(wakes);
-        } else {
+        } else if (!abandoned_locked()) {
             put(value);
         }
         finish_if_drained(wakes);

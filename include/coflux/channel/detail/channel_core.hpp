@@ -194,6 +194,8 @@ public:
     [[nodiscard]] COFLUX_INLINE bool has_free_slot() const noexcept { return count_ + reserved_ != capacity_; }
     [[nodiscard]] COFLUX_INLINE channel_queue& senders() noexcept { return senders_; }
     [[nodiscard]] COFLUX_INLINE channel_queue& receivers() noexcept { return receivers_; }
+    /// Nobody will receive what is sent by a permit from now on.
+    [[nodiscard]] bool abandoned_locked() const noexcept { return abandoned_; }
     /// A slot for a permit.
     channel_outcome reserve_locked() noexcept {
         if (closed_locked()) return channel_outcome::closed;
@@ -232,6 +234,7 @@ private:
     // Written under the lock. Hints read without it, too: `relaxed` pairs with nothing.
     adaptive_lock lock_;
     atomic<bool> closed_{false};        // false -> true, once; the store is a release, for is_closed()
+    bool abandoned_ = false;            // the last of the counted receivers has died: false -> true, once
     relaxed<std::uint32_t> turn_{0};    // seeds where a select begins; written without the lock, pairs with nothing
     std::size_t head_ = 0;              // the place of the oldest value
     relaxed<std::size_t> count_{0};     // values in slots

@@ -167,7 +167,8 @@ public:
     /// From now on no sender can send or reserve, and waiting senders are refused. Values that were sent or reserved
     /// before can still be received.
     void close() noexcept { this->state().close(); }
-    /// True if nothing can be sent any more, but by permits that are out; there may be values left.
+    /// True if nothing can be sent any more, but by permits that are out; there may be values left. The receiver of an
+    /// spsc channel whose sender has ended says so once these permits are gone, too.
     [[nodiscard]] bool closed() const noexcept { return !this->holds() || Role::is_closed(this->state()); }
 };
 

@@ -25,13 +25,14 @@ namespace coflux::detail {
 /// The words of a ring and their protocol, without the values.
 class spsc_words {
 public:
-    // A word holds a position and flags. A position is an index times 16: the flags are 0, and it wraps around as the
+    // A word holds a position and flags. A position is an index times 32: the flags are 0, and it wraps around as the
     // word does.
     static constexpr std::uintptr_t waits = 1;  ///< the peer's coroutine waits for a change of this word
     static constexpr std::uintptr_t marked = atomic_waiter::marked;
     static constexpr std::uintptr_t ended = 4;   ///< tail: nothing more will be sent
     static constexpr std::uintptr_t sealed = 8;  ///< tail: only permits may still send. head: the receiver has closed
-    static constexpr std::uintptr_t step = 16;
+    static constexpr std::uintptr_t gone = 16;   ///< tail: the receiver has died: nothing may be sent
+    static constexpr std::uintptr_t step = 32;
     [[nodiscard]] static constexpr std::uintptr_t position(std::uintptr_t word) noexcept { return word & ~(step - 1); }
 
     explicit spsc_words(std::size_t capacity) noexcept : capacity_(capacity) {}
@@ -52,7 +53,7 @@ public:
         return (tail_.load(memory_order_relaxed) & sealed) != 0;  // relaxed: decided by the CAS in publish()
     }
     [[nodiscard]] COFLUX_INLINE std::uintptr_t next_slot() const noexcept { return next_ / step; }
-    /// The value at next_slot() is there. False if the receiver has closed, unless `with_permit`.
+    /// The value at next_slot() is there. False if the receiver has died; or has closed, unless `with_permit`.
     [[nodiscard]] COFLUX_INLINE bool publish(bool with_permit) noexcept {
         std::uintptr_t seen = next_;
         std::uintptr_t flags = 0;
@@ -60,7 +61,7 @@ public:
         // [spsc.publish]
         while (!tail_.compare_exchange_weak(seen, (next_ + step) | flags, memory_order_acq_rel, memory_order_acquire))
             [[unlikely]] {
-            if ((seen & sealed) != 0 && !with_permit) return false;
+            if ((seen & gone) != 0 || ((seen & sealed) != 0 && !with_permit)) return false;
             flags = seen & sealed;
         }
         next_ += step;
@@ -105,6 +106,12 @@ public:
             wake_sender();
     }
     void close() noexcept;
+    /// The receiver dies. The sender has published what is in the tail now, and publishes no more.
+    void leave() noexcept {
+        close();
+        // acquire pairs with the release in publish(): the last values are there.
+        tail_.fetch_or(gone, memory_order_acquire);
+    }
     [[nodiscard]] bool is_closed() const noexcept {
         return (tail_.load(memory_order_relaxed) & (sealed | ended)) !=
                0;  // relaxed: an answer that may be old at once
@@ -131,6 +138,7 @@ private:
     // | marked | as none: a trace of a stop request (atomic_waiter)     | sender, by publish()           |
     // | waits  | the receiver waits in receiver_                        | sender, which wakes it; a stop |
     // | sealed | the receiver has closed; combines with the other flags | nothing                        |
+    // | gone   | the receiver has died; combines with sealed            | nothing                        |
     // | ended  | no value will follow; combines with sealed             | nothing                        |
     alignas(cache_line) atomic<std::uintptr_t> tail_{0};
     wait_operation* receiver_ = nullptr;  ///< written before the CAS to waits, read by the taker of that flag
@@ -294,7 +302,7 @@ struct spsc_sending {
 struct spsc_receiving {
     static constexpr const char* empty = "an spsc receiver that was moved from";
     static void release(auto& state) noexcept {
-        state.close();
+        state.leave();
         (void)state.receive(state.capacity(), [](auto&&) noexcept {});
     }
     [[nodiscard]] static bool is_closed(const spsc_words& state) noexcept { return state.is_closed(); }
