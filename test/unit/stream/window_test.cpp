@@ -325,6 +325,20 @@ TEST(window, gives_results_early_and_at_the_end) {
     }
 }
 
+TEST(window, gives_what_comes_behind_the_end_of_a_source_in_windows_that_were_given) {
+    for (const auto& [size, slide] : {std::pair{10ns, 5ns}, std::pair{55ns, 53ns}}) {
+        for (const event_time time : {ms(12), stream::end_of_time}) {
+            auto slot = drive<int, int>(stream::window(stream::sliding(size, slide), stream::count()));
+            slot.process(1, time, 0);
+            slot.advance(stream::end_of_time);
+            const std::size_t before = slot.values().size();
+            slot.process(1, time, 0);
+            slot.advance(stream::end_of_time);
+            EXPECT_EQ(slot.values().size(), 2 * before) << size.count();
+        }
+    }
+}
+
 TEST(window, has_sessions_that_go_on_up_to_the_end_of_time) {
     for (const auto& order : {std::vector{2, 1, 0}, std::vector{0, 1, 2}, std::vector{0, 0, 5}}) {
         auto slot = drive<int, int>(stream::window(stream::session(10ns), stream::count()));

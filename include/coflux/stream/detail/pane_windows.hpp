@@ -249,6 +249,8 @@ private:
             panes_.erase(panes_.begin());
         }
         this->reach(watermark);
+        // The end is not reached: a window of a value that comes behind it may be one of these.
+        if (watermark == end_of_time) stacks_.reset();
         now_ = {};
         find_due();
     }
