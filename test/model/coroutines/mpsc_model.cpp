@@ -184,6 +184,50 @@ struct permit_and_close : of_mpsc<permit_and_close, 2> {
     }
 };
 
+/// A value that counts in its scenario as long as it lives.
+class counted {
+public:
+    explicit counted(int& live) noexcept : live_(&live) { ++*live_; }
+    counted(counted&& other) noexcept : live_(other.live_) { ++*live_; }
+    counted& operator=(counted&&) = delete;
+    ~counted() { --*live_; }
+
+private:
+    int* live_;
+};
+
+/// The receiver dies while a permit and a send are used: nothing is left behind in a channel whose sender lives on.
+struct receiver_dies : coroutine_scenario<receiver_dies, 2>, root_on_pool {
+    using dying_receiver = coflux::mpsc_receiver<counted>;
+    int live = 0;
+    bool finished = false;
+
+    void run(unsigned thread) {
+        if (thread != 0) return help();
+        run_root([this](environment& env) { return root(env, this); }, [](auto&, environment&) {});
+    }
+    static fork sends(environment&, receiver_dies* s, coflux::mpsc_sender<counted>* tx) {
+        auto permit = co_await tx->reserve();
+        if (permit) permit->send(counted(s->live));
+        (void)tx->try_send(counted(s->live));
+    }
+    static fork dies(environment&, dying_receiver rx) {
+        const dying_receiver now(std::move(rx));
+        co_return;
+    }
+    static task root(environment&, receiver_dies* s) {
+        auto&& here = co_await coflux::context();
+        auto ends = coflux::make_mpsc<counted>(2);
+        auto death = dies(here, std::move(ends.second));
+        auto sending = sends(here, s, &ends.first);
+        co_await std::move(death);
+        co_await std::move(sending);
+        MODEL_CHECK(s->live == 0);
+        s->finished = true;
+    }
+    void holds() { MODEL_CHECK(finished); }
+};
+
 /// A stop while senders wait for a slot and the receiver for a value: no permit is lost with the stopped waiters.
 struct stop : of_mpsc<stop, 2> {
     static constexpr int values = 2;
@@ -213,5 +257,6 @@ int main(int count, char** arguments) {
                                sampled<new_block>("new_block", "a full block, its end, the next"),
                                sampled<receiver_closes>("receiver_closes", "permits closed, the list sealed"),
                                sampled<permit_and_close>("permit_and_close", "sealed by the last permit"),
+                               sampled<receiver_dies>("receiver_dies", "the list sealed by the death"),
                                sampled<stop>("stop", "permits and slots left to a stop")});
 }

@@ -142,6 +142,50 @@ struct permit_and_close : of_spsc<permit_and_close, 1> {
     }
 };
 
+/// A value that counts in its scenario as long as it lives.
+class counted {
+public:
+    explicit counted(int& live) noexcept : live_(&live) { ++*live_; }
+    counted(counted&& other) noexcept : live_(other.live_) { ++*live_; }
+    counted& operator=(counted&&) = delete;
+    ~counted() { --*live_; }
+
+private:
+    int* live_;
+};
+
+/// The receiver dies while a permit and a send are used: nothing is left behind in a channel whose sender lives on.
+struct receiver_dies : coroutine_scenario<receiver_dies, 2>, root_on_pool {
+    using dying_receiver = coflux::spsc_receiver<counted>;
+    int live = 0;
+    bool finished = false;
+
+    void run(unsigned thread) {
+        if (thread != 0) return help();
+        run_root([this](environment& env) { return root(env, this); }, [](auto&, environment&) {});
+    }
+    static fork sends(environment&, receiver_dies* s, coflux::spsc_sender<counted>* tx) {
+        auto permit = co_await tx->reserve();
+        if (permit) permit->send(counted(s->live));
+        (void)tx->try_send(counted(s->live));
+    }
+    static fork dies(environment&, dying_receiver rx) {
+        const dying_receiver now(std::move(rx));
+        co_return;
+    }
+    static task root(environment&, receiver_dies* s) {
+        auto&& here = co_await coflux::context();
+        auto ends = coflux::make_spsc<counted>(2);
+        auto death = dies(here, std::move(ends.second));
+        auto sending = sends(here, s, &ends.first);
+        co_await std::move(death);
+        co_await std::move(sending);
+        MODEL_CHECK(s->live == 0);
+        s->finished = true;
+    }
+    void holds() { MODEL_CHECK(finished); }
+};
+
 /// A permit is released unused by a sender that has ended: no receiver waits for it for ever.
 struct permit_unused : of_spsc<permit_unused, 1> {
     static fork sends(environment&, permit_unused* s, sender tx) {
@@ -222,6 +266,7 @@ int main(int count, char** arguments) {
                                sampled<last_value>("last_value", "ended behind the last value"),
                                sampled<receiver_closes>("receiver_closes", "sealed, a send refused or received"),
                                sampled<permit_and_close>("permit_and_close", "sealed and a permit out"),
+                               sampled<receiver_dies>("receiver_dies", "gone: a permit and a send beside the death"),
                                sampled<permit_unused>("permit_unused", "ended by the last permit"),
                                sampled<permit_given_up>("permit_given_up", "the last permit of a sealed channel"),
                                sampled<stop_of_receiver>("stop_of_receiver", "tail: marked, waits left to a stop"),

@@ -113,6 +113,19 @@ TEST(mpsc, refuses_waiting_senders_when_the_receiver_closes_or_dies) {
     }
 }
 
+TEST(mpsc, refuses_a_sender_that_was_given_a_slot_by_a_receiver_that_is_dead_when_it_sends) {
+    stage<manual_executor> s;
+    auto [tx, rx] = make_mpsc<int>(1);
+    std::optional receiver(std::move(rx));
+    EXPECT_TRUE(tx.try_send(0));
+    auto waits = sends(s.env, borrowed(tx), 1);
+    s.drive();
+    EXPECT_EQ(receiver->try_receive(), 0);
+    receiver.reset();
+    s.drive();
+    EXPECT_FALSE(waits.get());
+}
+
 TEST(mpsc, leaves_a_value_that_was_not_sent_with_its_caller) {
     stage<manual_executor> s;
     auto [tx, rx] = make_mpsc<move_only>(1);

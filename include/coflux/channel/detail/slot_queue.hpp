@@ -98,6 +98,7 @@ public:
     /// They need a few instructions for that, unless the system has put one behind others.
     void end() noexcept {
         (void)seal();
+        // [mpsc.end.waits]
         for (unsigned looks = 0; look() != closed; ++looks) {
             if (drop()) continue;
             cpu_pause();

@@ -110,6 +110,7 @@ public:
     void leave() noexcept {
         close();
         // acquire pairs with the release in publish(): the last values are there.
+        // [spsc.leave]
         tail_.fetch_or(gone, memory_order_acquire);
     }
     [[nodiscard]] bool is_closed() const noexcept {
