@@ -209,7 +209,8 @@ using for_each_request = request<for_each_operation<Range, F>, Range&&, std::siz
 /// Errors: the first error, of a child, of `f` or of the range, ends the loop and stops the children that run; they are
 /// joined, and the error is thrown, with those of the other children in other_errors(). With
 /// `for_each_concurrent(collect_all, urls, 16, fetch)` (error_policy) a child that fails, or is stopped, does not end
-/// the loop, and the others run to their ends; each error is kept until then. A window of 0: std::invalid_argument.
+/// the loop, and the others run to their ends; each error is kept until then. An error of the range, and want of memory
+/// for a child, end it under both policies. A window of 0: std::invalid_argument.
 /// Stops: a stop point at each element and while the window is full: no more children are begun, the running ones are
 /// stopped and joined. A child that was stopped ends the loop in this way, too, unless all are collected. An element
 /// that was taken from the range and not begun is lost.

@@ -80,7 +80,7 @@ public:
     /// nothing: it waits for posts.
     [[nodiscard]] std::optional<std::chrono::steady_clock::time_point> next_deadline() const noexcept;
     /// A descriptor for poll(2), epoll and their like: readable while poll() would find something, a post or a timer.
-    /// It is the loop's own; do not read it. After it said so, call poll().
+    /// It is the loop's own; do not read it. After it said so, call poll(). It is readable at first.
     /// Errors: std::system_error when the system has none.
     [[nodiscard]] int descriptor();
 

@@ -90,7 +90,7 @@ public:
 
     /// How many it owns.
     [[nodiscard]] std::size_t count() const noexcept { return of_ != nullptr ? count_ : 0; }
-    /// True if it owns permits.
+    /// True if it owns what was asked for, which may be no permit.
     explicit operator bool() const noexcept { return of_ != nullptr; }
     /// Gives them back before it dies.
     void release() noexcept {

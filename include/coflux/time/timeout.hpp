@@ -127,7 +127,7 @@ using timeout_request = request<timeout_operation<A, Deadline>, A&&, limit_time>
 ///
 /// Shapes: a fork or task (moved), a call, a view, or any other awaitable. An operand that is not running yet begins at
 /// the await, once the limit is armed. If `d` is not positive, it is stopped at its first stop point: a call then never
-/// begins.
+/// begins, and what need not wait is no stop point, as a receive() where there is a value.
 /// Returns: limited of the value, which reads as a std::optional; for void it is true if the operation ended.
 /// timed_out() if time was up and the operation stopped. One that completes nevertheless counts, however late: its
 /// value is not lost. Under as_outcome(), an operation that stops before its time is `stopped`, and a time that was up
