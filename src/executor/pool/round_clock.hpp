@@ -5,8 +5,7 @@
 #include <cstdint>
 
 #include <coflux/time/clock.hpp>
-
-#include "time/detail/cycles.hpp"
+#include <coflux/time/detail/cycles.hpp>
 
 namespace coflux::detail {
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "../../../machine.hpp"
+#include "../../../../machine.hpp"
 
 namespace coflux::detail {
 
