@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstdint>
 #include <exception>
+#include <limits>
 #include <map>
 #include <ranges>
 #include <set>
@@ -193,13 +194,14 @@ private:
         files_.insert(head.number);
     }
 
-    /// Files of earlier runs stay until this one knows enough by itself.
+    /// Files of earlier runs stay until this one knows enough by itself, but for those behind where it began: what is in
+    /// them was not committed.
     call<void> remove_old(environment&, directory& names) {
-        if (known_.size() < options_.keep) co_return;
-        known_.erase(known_.begin(), known_.end() - static_cast<std::ptrdiff_t>(options_.keep));
+        const bool knows_enough = known_.size() >= options_.keep;
+        if (knows_enough) known_.erase(known_.begin(), known_.end() - static_cast<std::ptrdiff_t>(options_.keep));
         std::set<std::uint64_t> needed;
         for (const known& k : known_) needed.insert(k.needs.begin(), k.needs.end());
-        for (auto at = files_.begin(); at != files_.end();) {
+        for (auto at = knows_enough ? files_.begin() : files_.upper_bound(begun_); at != files_.end();) {
             if (needed.contains(*at)) {
                 ++at;
                 continue;
@@ -207,7 +209,7 @@ private:
             co_await names.remove(name_of(*at, suffix));
             at = files_.erase(at);
         }
-        while (!leftovers_.empty()) {
+        while (knows_enough && !leftovers_.empty()) {
             co_await names.remove(*leftovers_.begin());
             leftovers_.erase(leftovers_.begin());
         }
@@ -233,6 +235,8 @@ private:
                                      });
         known_.clear();
         note(own.head);
+        begun_ = number;
+        stored_ = 0;  // the next one is full: it needs none of those behind this one
         co_return c;
     }
 
@@ -310,7 +314,8 @@ private:
     std::set<std::uint64_t> files_;
     std::set<std::string> leftovers_;  // of stores that have not ended
     std::uint64_t last_number_ = 0;
-    std::uint64_t stored_ = 0;  // in this run
+    std::uint64_t stored_ = 0;                                         // in this run
+    std::uint64_t begun_ = std::numeric_limits<std::uint64_t>::max();  // what it has loaded; max: nothing
     std::vector<known> known_;
     std::vector<stored_state> last_;  // as this run has stored them
 };

@@ -30,11 +30,16 @@ struct checkpoint {
 
 /// Keeps checkpoints.
 ///
-/// Laws: `co_await s.store(here, checkpoint)` returns when a crash cannot take it away any more; until then the one
-/// before is the last. `co_await s.load(here, positions)` gives the checkpoint of these positions, or the last one
-/// where there are none; nothing where there is none. A checkpoint behind the one that it gives is forgotten: its
-/// outputs were not committed. At least the two last ones are kept. A store that keeps the last one alone has a member
-/// `static constexpr bool keeps_last_alone = true`, and no job with it is exactly once.
+/// Laws: a run loads before it stores, and stores nothing more once a store has failed. `co_await s.store(here,
+/// checkpoint)` returns when a crash cannot take it away any more; until then the one before is the last. A store that
+/// throws or is stopped has stored the checkpoint or not, and the one before is kept. `co_await s.load(here,
+/// positions)` gives the checkpoint of these positions, or the last one where there are none; nothing where there is
+/// none. A checkpoint behind the one that it gives is forgotten, at the latest by the next store: its outputs were not
+/// committed. At least the two last ones are kept. A store that keeps the last one alone has a member `static constexpr
+/// bool keeps_last_alone = true`, and no job with it is exactly once. A store that has the name of its job refuses the
+/// checkpoint of another by an error.
+///
+/// coflux::testing::check_state_store() checks a type by them.
 template <typename S>
 concept state_store = requires(S& s, environment& here, const checkpoint& c, const positions* wanted) {
     { s.store(here, c) } -> std::same_as<call<void>>;
