@@ -110,6 +110,7 @@ enum class fault {
     hides_a_failure,
     stop_takes_all,
     commits_in_two,
+    forgets_positions,
     aborts_nothing,
     goes_on_with_an_open_one
 };
@@ -146,7 +147,7 @@ public:
         visible_.insert(visible_.end(), open_.begin(), open_.end());
         open_.clear();
         if (Fault == fault::commits_in_two) co_await waits(here);
-        committed_ = done;
+        if (Fault != fault::forgets_positions || !committed_) committed_ = done;
     }
     call<void> abort(environment&) {
         if (Fault == fault::aborts_nothing) visible_.insert(visible_.end(), open_.begin(), open_.end());
@@ -210,6 +211,10 @@ TEST(sink_laws, find_out_one_whose_records_a_stop_takes_away) {
 }
 TEST(sink_laws, find_out_one_whose_commit_has_two_points) {
     EXPECT_EQ(broken_by<fault::commits_in_two>(), " commits_as_a_whole ");
+}
+TEST(sink_laws, find_out_one_that_tells_the_positions_of_another_commit) {
+    const std::string laws = broken_by<fault::forgets_positions>();
+    EXPECT_NE(laws.find(" tells_the_positions_of_the_last_commit "), std::string::npos) << laws;
 }
 TEST(sink_laws, find_out_one_that_aborts_nothing) {
     EXPECT_NE(broken_by<fault::aborts_nothing>().find("forgets_what_was_not_committed"), std::string::npos);

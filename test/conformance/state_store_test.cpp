@@ -86,6 +86,7 @@ namespace conformance_of_state_store {
 /// As a user would write it, with a fault or with none.
 enum class fault {
     none,
+    has_one_at_first,
     keeps_one,
     ignores_positions,
     forgets_nothing,
@@ -121,6 +122,7 @@ public:
             if (Fault != fault::forgets_nothing) kept_.resize(i + 1);
             co_return kept_[i].second;
         }
+        if (Fault == fault::has_one_at_first) co_return checkpoint{4, {}, {}};
         co_return std::nullopt;
     }
 
@@ -153,6 +155,9 @@ std::string broken_by() {
 
 TEST(state_store_laws, find_nothing_in_a_sound_store) {
     EXPECT_EQ(broken_by<fault::none>(), "");
+}
+TEST(state_store_laws, find_out_one_that_has_a_checkpoint_at_first) {
+    EXPECT_NE(broken_by<fault::has_one_at_first>().find("has_nothing_at_first"), std::string::npos);
 }
 TEST(state_store_laws, find_out_one_that_keeps_the_last_alone_and_does_not_say_so) {
     const std::string laws = broken_by<fault::keeps_one>();

@@ -70,8 +70,9 @@ public:
     [[nodiscard]] std::span<const std::uint32_t> ended() const noexcept { return ended_; }
     [[nodiscard]] call<void> seek(environment&, const positions& to) {
         for (const position& each : to) {
-            const std::size_t p = std::stoul(each.partition);
-            if (p >= parts_.size())
+            std::size_t p = 0;
+            while (p != parts_.size() && std::to_string(p) != each.partition) ++p;
+            if (p == parts_.size())
                 throw std::invalid_argument("coflux: a memory_source has no partition " + each.partition);
             if (each.next < 0 || static_cast<std::uint64_t>(each.next) > parts_[p].values.size()) {
                 throw std::invalid_argument("coflux: partition " + each.partition + " of a memory_source has " +

@@ -20,10 +20,13 @@ namespace coflux::stream {
 ///
 /// Laws: `co_await s.read(here, into, most)` waits for a record, puts at least one and at most `most` behind what is in
 /// `into`, and returns true; false, with nothing put, once there will be no more. Less than `most` says that there are
-/// no more at the moment. Records of a partition come in order, each with the position behind it. A stop loses nothing:
-/// what has not been put comes at the next read. Errors are thrown, and nothing was put then.
+/// no more at the moment. Records of a partition come in order, each with the position behind it, which rises. A stop
+/// ends a read that waits, and loses nothing: what has not been put comes at the next read. Errors are thrown, and
+/// nothing was put then; the run ends.
 /// Where `into.keeps_originals()`, it puts each record with what was read, if it has bytes.
 /// `s.partition_name(p)` names a partition for ever: positions are stored by it.
+///
+/// coflux::testing::check_source() checks a type by them, and by those of what else it can do.
 template <typename S>
 concept source =
     requires(S& s, environment& here, batch<typename S::value_type>& into, std::size_t most, std::uint32_t partition) {
@@ -43,8 +46,8 @@ concept seekable_source = source<S> && requires(S& s, environment& here, const p
 
 /// A source that remembers how far its reader has come.
 ///
-/// Laws: `co_await s.commit(here, positions)` stores them: the next run begins there. It may be called while a read
-/// waits, from another thread.
+/// Laws: `co_await s.commit(here, positions)` stores them: the next run begins there, whatever was read. It may be
+/// called while a read waits, from another thread.
 template <typename S>
 concept committing_source = source<S> && requires(S& s, environment& here, const positions& done) {
     { s.commit(here, done) } -> std::same_as<call<void>>;
@@ -93,7 +96,7 @@ concept working_source = source<S> && requires(S& s, environment& here, bool kee
 
 /// A source that knows partitions before they give something: until then they hold the watermark, unless they are idle.
 ///
-/// Laws: `s.partitions()` gives them, behind a seek.
+/// Laws: `s.partitions()` gives them, each once, behind a seek.
 template <typename S>
 concept partitioned_source = source<S> && requires(S& s) {
     { s.partitions() } -> std::same_as<std::vector<std::uint32_t>>;

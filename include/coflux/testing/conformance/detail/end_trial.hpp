@@ -46,6 +46,7 @@ struct end_room {
     manual_executor subject;
     decltype(make_environment(std::declval<manual_executor&>(), std::declval<std::pmr::memory_resource*>())) env =
         make_environment(subject, static_cast<std::pmr::memory_resource*>(&memory));
+    std::vector<task<void, manual_executor>> beside;
 };
 
 enum class ending { returned, threw, stopped, never };
@@ -61,6 +62,9 @@ public:
         : law_(law),
           options_(options),
           room_(std::make_shared<end_room<S, Notes>>(make)) {}
+    end_trial(const end_trial&) = delete;
+    end_trial& operator=(const end_trial&) = delete;
+    ~end_trial() { stop_beside(); }
 
     [[nodiscard]] S& subject() noexcept { return room_->end; }
     [[nodiscard]] end_type<S>& end() noexcept { return end_of(room_->end); }
@@ -103,6 +107,27 @@ public:
         ran_out_ = room_->memory.failures() != 0;
         room_->memory.fail_at(0);
         return how;
+    }
+    /// Runs beside the others, until stop_beside().
+    template <typename Make>
+    void start_beside(Make make) {
+        if (!lost_) room_->beside.push_back(make(room_->env));
+    }
+    void stop_beside() {
+        if (lost_ || room_->beside.empty()) return;
+        for (root& each : room_->beside) each.request_stop();
+        std::vector<root> all = std::exchange(room_->beside, {});
+        if (!all_end(room_, all, options_.patience)) expect(false, "what runs beside the reads did not end by a stop");
+        lost_ = all.empty();
+        for (root& each : all) {
+            try {
+                each.get();
+            } catch (const task_stopped&) {
+                continue;
+            } catch (const std::exception& e) {
+                expect(false, std::string("what runs beside the reads threw: ") + e.what());
+            }
+        }
     }
     /// False: the last run_without_memory() had no allocation that could fail.
     [[nodiscard]] bool ran_out() const noexcept { return ran_out_; }
