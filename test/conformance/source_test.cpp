@@ -270,6 +270,33 @@ struct deaf {
     static by_partition expected() { return {{"0", {1, 2, 3}}}; }
 };
 
+/// It cannot commit while a read waits.
+struct shy {
+    using value_type = int;
+    static constexpr bool endless = true;
+    coflux::manual_reset_event waits;
+    coflux::manual_reset_event never;
+    int next = 0;
+
+    call<bool> read(environment&, stream::batch<int>& into, std::size_t) {
+        if (next == 3) {
+            waits.set();
+            co_await never.wait();
+        }
+        ++next;
+        into.push_back({next, stream::no_time, next, 0, 0, {}});
+        co_return true;
+    }
+    std::string partition_name(std::uint32_t) const { return "0"; }
+    call<void> commit(environment&, const positions&) {
+        co_await waits.wait();
+        throw std::logic_error("a read waits");
+    }
+
+    shy& get() noexcept { return *this; }
+    static by_partition expected() { return {{"0", {1, 2, 3}}}; }
+};
+
 template <typename Source>
 std::string broken_by_type() {
     coflux::testing::conformance_options options;
@@ -333,6 +360,10 @@ TEST(source_laws, find_out_one_whose_partition_gives_records_behind_its_end) {
 }
 TEST(source_laws, find_out_one_that_does_not_measure_how_far_it_was_read) {
     EXPECT_EQ(broken_by<fault::measures_wrongly>(), " measures_what_is_left ");
+}
+TEST(source_laws, find_out_one_that_cannot_commit_while_a_read_waits) {
+    const std::string laws = broken_by_type<shy>();
+    EXPECT_NE(laws.find(" commits_beside_a_read "), std::string::npos) << laws;
 }
 TEST(source_laws, find_out_one_whose_positions_do_not_rise) {
     EXPECT_TRUE(breaks<fault::positions_that_do_not_rise>("gives_rising_positions"));

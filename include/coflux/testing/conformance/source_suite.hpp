@@ -24,6 +24,7 @@ COFLUX_SOURCE_LAW(seeks_only_what_is_named)
 COFLUX_SOURCE_LAW(refuses_an_unknown_partition)
 COFLUX_SOURCE_LAW(begins_again)
 COFLUX_SOURCE_LAW(goes_on_behind_a_commit)
+COFLUX_SOURCE_LAW(commits_beside_a_read)
 COFLUX_SOURCE_LAW(knows_its_partitions)
 COFLUX_SOURCE_LAW(measures_what_is_left)
 COFLUX_SOURCE_LAW(keeps_originals_where_asked)
@@ -32,7 +33,7 @@ COFLUX_SOURCE_LAW(keeps_originals_where_asked)
 REGISTER_TYPED_TEST_SUITE_P(source_conformance, gives_each_record_once_and_in_order, gives_rising_positions,
                             loses_nothing_to_a_stop, puts_nothing_when_it_throws, goes_on_behind_each_position,
                             seeks_only_what_is_named, refuses_an_unknown_partition, begins_again,
-                            goes_on_behind_a_commit, knows_its_partitions, measures_what_is_left,
+                            goes_on_behind_a_commit, commits_beside_a_read, knows_its_partitions, measures_what_is_left,
                             keeps_originals_where_asked);
 
 }  // namespace coflux::testing

@@ -15,7 +15,10 @@
 #include <coflux/base/config.hpp>
 #include <coflux/core/context.hpp>
 #include <coflux/core/task.hpp>
+#include <coflux/core/this_coroutine.hpp>
+#include <coflux/executor/thread_pool.hpp>
 #include <coflux/stream/source.hpp>
+#include <coflux/sync/manual_reset_event.hpp>
 #include <coflux/testing/conformance/detail/end_trial.hpp>
 #include <coflux/testing/conformance/violation.hpp>
 
@@ -43,8 +46,8 @@ task<void, manual_executor> reads_source(environment&, S* from, source_notes<T>*
     }
 }
 /// A run begins as that of a job.
-template <typename S, typename T>
-task<void, manual_executor> begins_source(environment&, S* from, source_notes<T>* n, bool has_positions) {
+template <typename E = manual_executor, typename S, typename T>
+task<void, E> begins_source(environment&, S* from, source_notes<T>* n, bool has_positions) {
     auto&& here = co_await context();
     if constexpr (stream::rewinding_source<S>) {
         if (!has_positions || !stream::seekable_source<S>) {
@@ -66,10 +69,31 @@ task<void, manual_executor> commits_source(environment&, S* from, source_notes<T
     auto&& here = co_await context();
     co_await from->commit(here, n->to);
 }
-template <typename S>
-task<void, manual_executor> works_for_source(environment&, S* from, bool keeps_originals) {
+template <typename E = manual_executor, typename S>
+task<void, E> works_for_source(environment&, S* from, bool keeps_originals) {
     auto&& here = co_await context();
     co_await from->work(here, keeps_originals);
+}
+
+/// Reads all, and lets commits_beside() begin behind the first record.
+template <typename S, typename T>
+task<void, thread_pool_executor> reads_beside(environment&, S* from, source_notes<T>* n, manual_reset_event* has_read) {
+    auto&& here = co_await context();
+    while (co_await from->read(here, n->into, 1)) {
+        if (n->into.empty() || !n->to.empty()) continue;
+        n->to = {{std::string(from->partition_name(n->into[0].partition)), n->into[0].next}};
+        has_read->set();
+    }
+}
+template <typename S, typename T>
+task<void, thread_pool_executor> commits_beside(environment&, S* to, source_notes<T>* n, manual_reset_event* has_read,
+                                                std::size_t times) {
+    auto&& here = co_await context();
+    co_await has_read->wait();
+    for (; times != 0; --times) {
+        co_await to->commit(here, n->to);
+        co_await yield();
+    }
 }
 
 template <typename Make>
@@ -148,9 +172,12 @@ public:
         }
         if constexpr (stream::ending_source<source_type>) check_ended(before);
     }
-    void read(std::size_t most) {
+    /// False: the read did not return.
+    bool read(std::size_t most) {
         const std::size_t before = batch().size();
-        if (on_.must_return("a read", reading(most))) check_read(before, most);
+        if (!on_.must_return("a read", reading(most))) return false;
+        check_read(before, most);
+        return true;
     }
     /// True while there is more to be read, and a read of a source without an end does not wait for it.
     [[nodiscard]] bool is_left(std::size_t all) {
@@ -160,7 +187,7 @@ public:
     [[nodiscard]] bool is_left() { return is_left(all_); }
     /// Reads until all of so many records were there, and the end if there is one.
     void read_all(std::size_t most, std::size_t all) {
-        while (is_left(all)) read(most);
+        while (is_left(all) && read(most)) {}
     }
     void read_all(std::size_t most) { read_all(most, all_); }
 
