@@ -298,9 +298,9 @@ struct shy {
 };
 
 template <typename Source>
-std::string broken_by_type() {
+std::string broken_by_type(std::chrono::milliseconds patience) {
     coflux::testing::conformance_options options;
-    options.patience = std::chrono::milliseconds(500);
+    options.patience = patience;
     std::string laws = " ";
     for (const auto& v : coflux::testing::check_source(fresh<Source>{}, options)) {
         if (laws.find(" " + v.law + " ") == std::string::npos) laws += v.law + ' ';
@@ -309,7 +309,7 @@ std::string broken_by_type() {
 }
 template <fault Fault>
 std::string broken_by() {
-    return broken_by_type<foreign<Fault>>();
+    return broken_by_type<foreign<Fault>>(std::chrono::seconds(20));  // its commits are on a pool
 }
 template <fault Fault>
 bool breaks(const std::string& law) {
@@ -362,7 +362,7 @@ TEST(source_laws, find_out_one_that_does_not_measure_how_far_it_was_read) {
     EXPECT_EQ(broken_by<fault::measures_wrongly>(), " measures_what_is_left ");
 }
 TEST(source_laws, find_out_one_that_cannot_commit_while_a_read_waits) {
-    const std::string laws = broken_by_type<shy>();
+    const std::string laws = broken_by_type<shy>(std::chrono::milliseconds(200));
     EXPECT_NE(laws.find(" commits_beside_a_read "), std::string::npos) << laws;
 }
 TEST(source_laws, find_out_one_whose_positions_do_not_rise) {
@@ -372,11 +372,11 @@ TEST(source_laws, find_out_one_that_tells_a_partition_twice) {
     EXPECT_EQ(broken_by<fault::tells_a_partition_twice>(), " knows_its_partitions ");
 }
 TEST(source_laws, find_out_one_that_does_not_begin_a_second_run) {
-    const std::string laws = broken_by_type<goes_on>();
+    const std::string laws = broken_by_type<goes_on>(std::chrono::milliseconds(200));
     EXPECT_NE(laws.find(" begins_again "), std::string::npos) << laws;
 }
 TEST(source_laws, find_out_one_that_hears_no_stop) {
-    EXPECT_EQ(broken_by_type<deaf>(), " loses_nothing_to_a_stop ");
+    EXPECT_EQ(broken_by_type<deaf>(std::chrono::milliseconds(200)), " loses_nothing_to_a_stop ");
 }
 TEST(source_laws, find_out_one_that_loses_originals) {
     EXPECT_EQ(broken_by<fault::loses_originals>(), " keeps_originals_where_asked ");
