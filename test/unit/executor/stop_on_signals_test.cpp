@@ -325,7 +325,7 @@ int dies_in_a_fork() {
         // One of the child's own.
         auto own = coflux::make_environment();
         {
-            const coflux::stop_on_signals again(own);
+            const coflux::stop_on_signals again(own, 0s);
             (void)std::raise(SIGINT);
         }
         if (!own.stop_requested()) return 1;
