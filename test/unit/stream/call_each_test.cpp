@@ -104,22 +104,23 @@ TEST(call_each, keeps_the_slots_of_the_region_before) {
     on_pool(2, [](coflux::environment& here) -> coflux::call<void> {
         stream::memory_source source(orders(2'000));
         stream::memory_sink<std::int64_t> sink;
-        int running = 0;
-        int most = 0;
+        std::atomic<int> running{0};  // a call that has yielded goes on where there is room
+        std::atomic<int> most{0};
         (void)co_await stream::run(
             here,
             stream::from(source) | stream::by_key(&order::customer) |
                 stream::map([](const order& o) { return o.amount; }) |
                 stream::call_each(8,
                                   [&](coflux::environment&, std::int64_t v) -> coflux::call<std::int64_t> {
-                                      most = std::max(most, ++running);
+                                      const int now = ++running;
+                                      for (int seen = most; seen < now && !most.compare_exchange_weak(seen, now);) {}
                                       co_await coflux::yield();
                                       --running;
                                       co_return v;
                                   }) |
                 stream::to(sink),
             stream::job{.workers = 1, .max_batch = 100});
-        EXPECT_EQ(most, 8);  // those of one slot go one after the other
+        EXPECT_EQ(most.load(), 8);  // those of one slot go one after the other
         EXPECT_EQ(sink.values().size(), 2'000U);
     });
 }
