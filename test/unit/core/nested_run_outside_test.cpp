@@ -51,10 +51,6 @@ coflux::task<std::size_t, E> notes(environment&, std::size_t depth, borrowed<add
 void expect_nested(const addresses& at) {
     for (std::size_t i = 1; i < at.size(); ++i) EXPECT_LT(at[i], at[i - 1]) << "level " << i;
 }
-std::uintptr_t depth_of(const addresses& at) {
-    return *std::ranges::max_element(at) - *std::ranges::min_element(at);
-}
-
 TEST(nested_run_outside, of_a_call_lies_on_its_awaiters_stack) {
     addresses at;
     auto env = coflux::make_environment(noop());
@@ -70,6 +66,10 @@ TEST(nested_run_outside, of_a_call_lies_on_its_awaiters_stack) {
 
 // g++ without optimisation has no tail calls: 64 transfers may lie on one another before a loop has control.
 #if COFLUX_TAIL_CALLS
+std::uintptr_t depth_of(const addresses& at) {
+    return *std::ranges::max_element(at) - *std::ranges::min_element(at);
+}
+
 TEST(nested_run_outside, of_a_chain_of_calls_takes_no_more_of_the_stack_than_on_a_worker) {
     addresses at;
     auto env = coflux::make_environment(noop());
