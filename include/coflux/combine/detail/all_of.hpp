@@ -178,19 +178,19 @@ private:
         }
     }
     auto take_words_and_rest() {
-        const std::size_t words = this->words_from();
+        const std::size_t from = this->words_from();
         const std::size_t n = this->count();
         if constexpr (std::is_void_v<element>) {
-            for (std::size_t i = 0; i != words; ++i)
+            for (std::size_t i = 0; i != from; ++i)
                 Results::template take<value, void>(await_access::release(handle(i)));
-            for (std::size_t i = words; i != n; ++i) forget(i);
+            for (std::size_t i = from; i != n; ++i) forget(i);
             emptied_ = true;
         } else {
             std::pmr::vector<element> results(this->awaiting().memory_resource());
             results.reserve(n);
-            for (std::size_t i = 0; i != words; ++i)
+            for (std::size_t i = 0; i != from; ++i)
                 results.emplace_back(Results::template take<value, element>(await_access::release(handle(i))));
-            for (std::size_t i = words; i != n; ++i) {
+            for (std::size_t i = from; i != n; ++i) {
                 if constexpr (std::is_void_v<value>) {
                     forget(i);
                     results.emplace_back();
