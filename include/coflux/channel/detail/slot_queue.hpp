@@ -99,16 +99,14 @@ public:
     void end() noexcept {
         (void)seal();
         // [mpsc.end.waits]
-        for (unsigned looks = 0; look() != closed; ++looks) {
+        while (look() != closed) {
             if (drop()) continue;
             cpu_pause();
-            if (looks % looks_in_a_row == looks_in_a_row - 1) yield_processor();
+            yield_processor();
         }
     }
 
 private:
-    static constexpr unsigned looks_in_a_row = 64;
-
     [[nodiscard]] static COFLUX_INLINE slot& slot_at(slot_block* b, std::size_t i) noexcept {
         return *reinterpret_cast<slot*>(reinterpret_cast<std::byte*>(b) + first_offset + i * sizeof(slot));
     }
