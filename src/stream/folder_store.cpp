@@ -194,8 +194,8 @@ private:
         files_.insert(head.number);
     }
 
-    /// Files of earlier runs stay until this one knows enough by itself, but for those behind where it began: what is in
-    /// them was not committed.
+    /// Files of earlier runs stay until this one knows enough by itself, but for those behind where it began: what is
+    /// in them was not committed.
     call<void> remove_old(environment&, directory& names) {
         const bool knows_enough = known_.size() >= options_.keep;
         if (knows_enough) known_.erase(known_.begin(), known_.end() - static_cast<std::ptrdiff_t>(options_.keep));

@@ -169,9 +169,9 @@ void job_run::balance(const std::vector<slot_loads>& loads) {
     }
 }
 
-// Exactly once: the sink knows the positions, and the store has the state of them. Where the sink has committed nothing,
-// what is in the store is not begun with; it is read nevertheless, for a store of another job says so. At least once: the
-// last state has its positions; without a store the source knows its own.
+// Exactly once: the sink knows the positions, and the store has the state of them. Where the sink has committed
+// nothing, what is in the store is not begun with; it is read nevertheless, for a store of another job says so. At
+// least once: the last state has its positions; without a store the source knows its own.
 // Returns: where the run begins.
 call<positions> job_run::restore(environment&) {
     auto& here = co_await context();

@@ -1,7 +1,7 @@
-// Sleeping and waking of a pool's workers: src/executor/pool/idle_workers.hpp and the parker as they are, and the injection
-// queue as what they look at. The workers' loop is that of pool_worker::search(); it parks without the watch of 10 ms,
-// so that a wake-up from outside that is lost is a deadlock, and not a delay. Where workers push to queues of their
-// own, it has the watch.
+// Sleeping and waking of a pool's workers: src/executor/pool/idle_workers.hpp and the parker as they are, and the
+// injection queue as what they look at. The workers' loop is that of pool_worker::search(); it parks without the watch
+// of 10 ms, so that a wake-up from outside that is lost is a deadlock, and not a delay. Where workers push to queues of
+// their own, it has the watch.
 #include "../../src/executor/pool/idle_workers.hpp"
 
 #include <memory>

@@ -108,7 +108,8 @@ public:
     /// The same, without a call: nullptr, too, where the oldest is private.
     void* steal_shared() noexcept { return take_oldest(false); }
 
-    /// Any thread: asks the owner to share what it has, but for its part, at its next push or pop. False if it is asked already.
+    /// Any thread: asks the owner to share what it has, but for its part, at its next push or pop. False if it is asked
+    /// already.
     bool ask_to_share() noexcept {
         // Both lead the owner to its slow path. relaxed: what it does there is right without a request, too.
         if (fast_from_.load(memory_order_relaxed) == nowhere) return false;

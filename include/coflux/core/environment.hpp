@@ -231,8 +231,8 @@ protected:
           parent_(&parent),
           executor_(runs_on),
           own_((parent.own_.stops_seen & detail::stop_count_mask) | (starts_inline ? detail::stop_count_inline : 0)) {}
-    /// That of a call, which learns its executor, and when its ancestors were found clean, from its awaiter: that begins
-    /// own_.
+    /// That of a call, which learns its executor, and when its ancestors were found clean, from its awaiter: that
+    /// begins own_.
     COFLUX_INLINE explicit environment(environment& parent) noexcept
         : data_(parent.data_.of_child()),
           parent_(&parent),

@@ -20,8 +20,8 @@ class scope_of_block;
 /// then joined: `coflux::task_scope scope(here); scope.spawn(serve, std::move(connection)); co_await scope.join();`
 ///
 /// Shapes: made in an environment `here`, from which it has memory, executors, deadline and stop. A child is made by
-/// spawn(), or as in any environment: `serve(scope, x).attach()`, or with a handle that is awaited as usual. A child that
-/// makes another one in its scope says so: `serve(coflux::outer(scope), x)`.
+/// spawn(), or as in any environment: `serve(scope, x).attach()`, or with a handle that is awaited as usual. A child
+/// that makes another one in its scope says so: `serve(coflux::outer(scope), x)`.
 /// Returns: `co_await join()` returns once no child is left: nothing runs after it. Then the scope may be used again,
 /// unless a limit of a join() has stopped it: it stays stopped (stop_requested()), as after request_stop(). The limit
 /// has told of that. A later join() returns; as_outcome(join()) is `stopped` where children made since were cut off.

@@ -15,9 +15,9 @@ namespace coflux::stream {
 ///
 /// Laws: `co_await s.write(here, records)` has taken all of them when it returns; when it throws, it is called again
 /// with the same ones, and what it has taken before may come twice. It may move the values out only once it cannot
-/// fail any more. A write that is stopped has taken all, some or none of them. `co_await s.flush(here)` returns when all
-/// that was written will survive the process, as far as the sink can tell. A flush that throws ends the run. The next
-/// one gives again what was not flushed. One coroutine at a time uses it.
+/// fail any more. A write that is stopped has taken all, some or none of them. `co_await s.flush(here)` returns when
+/// all that was written will survive the process, as far as the sink can tell. A flush that throws ends the run. The
+/// next one gives again what was not flushed. One coroutine at a time uses it.
 ///
 /// coflux::testing::check_sink() checks a type by them, and by those of a transactional_sink.
 template <typename S, typename T>

@@ -56,9 +56,9 @@ public:
         end_lookout(parker);  // after that: a pusher finds a searcher or a look-out
     }
 
-    /// A searcher leaves with something found: while it looked, pushers woke no sleeper. If it is the last one and there
-    /// may be more work, another worker must look; or if there is more for those that still look: `beside` lie where it
-    /// has found something.
+    /// A searcher leaves with something found: while it looked, pushers woke no sleeper. If it is the last one and
+    /// there may be more work, another worker must look; or if there is more for those that still look: `beside` lie
+    /// where it has found something.
     template <typename Work>
     void end_search(bool found, Work work_in_sight, std::size_t beside = 0) noexcept {
         // [idle.end_search.counts]

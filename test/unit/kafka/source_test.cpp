@@ -147,8 +147,8 @@ TEST(kafka_source, keeps_a_revoked_partition_until_it_is_released) {
         for (const std::int32_t p : {0, 1}) co_await sends_numbers(here, out, "numbers", 10, p);
         auto member = cluster.member_of("readers");
         member.session_timeout = 3s;  // brokers that are played divide a group within a second less
-        // librdkafka says so where revoked partitions are acknowledged. In a cooperative group it tells the group later,
-        // behind one more change, so that the other member cannot show that they were given back too early.
+        // librdkafka says so where revoked partitions are acknowledged. In a cooperative group it tells the group
+        // later, behind one more change, so that the other member cannot show that they were given back too early.
         auto logs = member;
         logs.client.settings.emplace_back("debug", "cgrp");
         awaited_line given_back(logs.client, "Removed 1 partition(s)");

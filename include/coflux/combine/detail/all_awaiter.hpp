@@ -19,8 +19,8 @@ namespace coflux::detail {
 
 /// `Children` has `frame_control& operator[](std::size_t)`, in the order of their creation, and says whether they may
 /// be `many`, and whether a stopped or failed child is a result like another (`takes_stops`). Many have
-/// `fetch(std::size_t)` ahead of that, which is an access, `fetch_control(std::size_t)` of what give_all() needs, and of
-/// children that may not be there: operator[] checks.
+/// `fetch(std::size_t)` ahead of that, which is an access, `fetch_control(std::size_t)` of what give_all() needs, and
+/// of children that may not be there: operator[] checks.
 /// `frame_after_nested_run` says what becomes of a frame that ran nested. Where it is freed, the results are words:
 /// `keep_result(i, word)` takes what it left, and `take_ended(i)` the result of one that has ended elsewhere, whose
 /// frame it frees. After `forget(i)`, or `forget_all()`, `has_frame(i)` is false. Children have their

@@ -251,8 +251,8 @@ violations takes_the_same_again_behind_a_failure(Make make, const conformance_op
     return found;
 }
 
-/// A stop in a write takes away nothing that was flushed, and leaves at most some of its own records. The next run gives
-/// them again.
+/// A stop in a write takes away nothing that was flushed, and leaves at most some of its own records. The next run
+/// gives them again.
 template <typename Make>
 violations loses_nothing_to_a_stop(Make make, const conformance_options& options = {}) {
     violations found;

@@ -94,7 +94,8 @@ violations loses_nothing_to_a_stop(Make make, const conformance_options& options
     return found;
 }
 
-/// A read that throws, here for want of memory, has put nothing; where the source can begin again, the next run has all.
+/// A read that throws, here for want of memory, has put nothing; where the source can begin again, the next run has
+/// all.
 template <typename Make>
 violations puts_nothing_when_it_throws(Make make, const conformance_options& options = {}) {
     violations found;

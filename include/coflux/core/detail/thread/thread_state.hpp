@@ -76,8 +76,8 @@ struct thread_state {
     /// (docs/design/fork_join.md).
     std::uintptr_t nested_limit = no_room;
     std::uintptr_t open_nested_limit = no_room;  ///< `nested_limit` where no coroutine has suspended
-    /// Where an await may also begin a call so, outside workers: on the thread's own stack. Empty until a call asks, and
-    /// while nested_limit is no_room or a creator is `below`.
+    /// Where an await may also begin a call so, outside workers: on the thread's own stack. Empty until a call asks,
+    /// and while nested_limit is no_room or a creator is `below`.
     stack_window calls;
     /// How far down the stack a coroutine may begin in the call that makes it; no_room until the first one asks.
     std::uintptr_t room_to_begin = no_room;

@@ -1,4 +1,5 @@
-// An end of a stream job under check: coroutines use it on the check's own thread, and are stopped or run out of memory.
+// An end of a stream job under check: coroutines use it on the check's own thread, and are stopped or run out of
+// memory.
 #pragma once
 
 #include <algorithm>
