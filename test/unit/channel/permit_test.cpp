@@ -92,7 +92,7 @@ TEST(permit, of_a_queue_sends_to_nobody_where_the_receiver_is_gone) {
 /// Each value is dropped by one side, however close a send and the death are.
 template <typename Permit, typename Make>
 void races_with_the_death(Make make) {
-    for (std::size_t i = 0; i != coflux_test::repetitions(20'000); ++i) {
+    for (std::size_t i = 0; i != coflux_test::repetitions(4'000); ++i) {
         auto [tx, rx] = make();
         std::optional receiver(std::move(rx));
         auto p = reserved<Permit>(tx);
