@@ -1,7 +1,6 @@
 // Rules for a coroutine's parameters (law 10), with one sentence for each mistake.
 #pragma once
 
-#include <concepts>
 #include <cstddef>
 #include <span>
 #include <string_view>
@@ -37,13 +36,16 @@ borrowed(T&) -> borrowed<T>;
 
 namespace detail {
 
+/// By a conversion of pointers: the type behind a reference may be incomplete where a coroutine is defined, and
+/// std::derived_from needs a complete one.
 template <typename A>
-inline constexpr bool is_environment =
-    std::derived_from<std::remove_cvref_t<A>, environment> && !std::is_const_v<std::remove_reference_t<A>>;
+inline constexpr bool is_any_environment = std::is_convertible_v<std::remove_cvref_t<A>*, const volatile environment*>;
 
 template <typename A>
-inline constexpr bool is_constant_environment =
-    std::derived_from<std::remove_cvref_t<A>, environment> && std::is_const_v<std::remove_reference_t<A>>;
+inline constexpr bool is_environment = is_any_environment<A> && !std::is_const_v<std::remove_reference_t<A>>;
+
+template <typename A>
+inline constexpr bool is_constant_environment = is_any_environment<A> && std::is_const_v<std::remove_reference_t<A>>;
 
 template <typename... Args>
 inline constexpr int environment_position = -1;

@@ -1,6 +1,7 @@
 #include <coflux/core/parameters.hpp>
 
 #include <array>
+#include <cstddef>
 #include <memory>
 #include <span>
 #include <string>
@@ -34,6 +35,15 @@ static_assert(coflux::detail::environment_position<int, environment&> == -1,
 static_assert(coflux::detail::environment_position<object&, int, environment&> == -1);
 static_assert(coflux::detail::environment_position<const environment&> == -1);
 static_assert(coflux::detail::environment_position<> == -1);
+
+class incomplete;
+static_assert(coflux::detail::environment_position<incomplete&, environment&> == 1);
+static_assert(coflux::detail::environment_position<environment&, incomplete&> == 0);
+
+/// The type behind a reference need not be complete.
+coflux::call<incomplete*> address_of(incomplete& object) {
+    co_return &object;
+}
 
 static_assert(coflux::detail::owns_itself<int>);
 static_assert(coflux::detail::owns_itself<std::string>);
@@ -159,6 +169,16 @@ TEST(parameters, of_a_member_function_begin_with_its_object) {
     stage<noop> s;
     service asked;
     EXPECT_EQ(s.run(asked.ask(s.env, 2)), 3);
+}
+
+TEST(parameters, may_refer_to_a_type_that_is_incomplete) {
+    stage<noop> s;
+    std::byte place{};
+    auto& object = reinterpret_cast<incomplete&>(place);
+    const auto root = [](environment&, borrowed<incomplete> of) -> coflux::task<bool, noop> {
+        co_return co_await address_of(*of) == &of.get();
+    };
+    EXPECT_TRUE(s.run(root(s.env, borrowed(object))));
 }
 
 /// An environment object given by its own type, and a coroutine in it.
