@@ -69,7 +69,7 @@ void* refill_frame_cache(std::size_t size_class) noexcept {
 void count_frame_cache(void* raw, std::size_t size_class) noexcept {
     free_block*& head = this_frame_cache.heads[size_class];
     std::int32_t& frees_left = this_frame_cache.frees_left[size_class];
-    auto* const block = ::new (raw) free_block{head};
+    auto* const block = ::new (raw) free_block(head);
     if (!this_frame_cache.open) {
         if (cache_cleaner::ended) {
             block->next = nullptr;
@@ -86,9 +86,12 @@ void count_frame_cache(void* raw, std::size_t size_class) noexcept {
     frees_left = kept_of(size_class);
     const std::int32_t keep = kept_of(size_class) / 2 + 1;
     free_block* last = block;
-    for (std::int32_t i = 1; i < keep && last->next != nullptr; ++i) last = last->next;
-    if (last->next == nullptr) return;
+    for (std::int32_t i = 1; i < keep; ++i) {
+        last = last->next;
+        if (last == nullptr) return;
+    }
     free_block* const rest = last->next;
+    if (rest == nullptr) return;
     last->next = nullptr;
     std::size_t count = 0;
     for (free_block* b = rest; b != nullptr; b = b->next) ++count;

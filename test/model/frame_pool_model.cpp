@@ -9,6 +9,11 @@
 
 // The system's treatment of the pages of an empty slab is no part of the model.
 void coflux::detail::discard_pages(void*, std::size_t) noexcept {}
+// Nor is the registry, whose own lock is taken under the list's.
+bool coflux::detail::enter_slab(const void*, std::size_t, std::uint32_t&) noexcept {
+    return true;
+}
+void coflux::detail::remove_slab(std::uint32_t) noexcept {}
 
 namespace {
 

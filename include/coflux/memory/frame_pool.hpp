@@ -57,8 +57,13 @@ private:
 
 namespace detail {
 
+/// A block that is not in use. Its link is where a frame keeps a word that is never 0 in its six low bits. They are 0
+/// here, as each block is aligned to a cache line: so a reader of the memory tells a frame from what a frame has left.
 struct free_block {
+    std::uint64_t unused[3];  // as the block's last user left them
     free_block* next;
+
+    COFLUX_INLINE explicit free_block(free_block* n) noexcept : next(n) {}
 };
 
 /// One thread's free lists. Trivial, so that access needs no guard; closed, which is all zero, until the thread

@@ -15,6 +15,7 @@
 #include <coflux/memory/frame_pool.hpp>
 
 #include "base/pages.hpp"
+#include "memory/detail/slab_registry.hpp"
 
 namespace coflux::detail {
 
@@ -27,19 +28,23 @@ struct slab {
     slab* previous;
     free_block* free;  // blocks that came back
     std::uint32_t
-        untouched;       // end of the room never handed out, as an offset; blocks are cut off from above, so that a
-                         // loop that uses one block again and again does not use one of the counted page
-    std::uint32_t used;  // blocks in caches, chains or use
+        untouched;        // end of the room never handed out, as an offset; blocks are cut off from above, so that a
+                          // loop that uses one block again and again does not use one of the counted page
+    std::uint32_t used;   // blocks in caches, chains or use
+    std::uint32_t entry;  // in the slab_registry
 };
 static_assert(sizeof(slab) <= slab_header);
 
 /// Blocks that change threads together; lies in the first of them.
 struct chain {
-    free_block* rest;  // where free_block::next is
     chain* next;
     std::size_t bytes;
+    std::uint64_t unused;
+    free_block* rest;  // where free_block::next is
+
+    chain(free_block* blocks, std::size_t size) noexcept : next(nullptr), bytes(size), rest(blocks) {}
 };
-static_assert(sizeof(chain) <= frame_cache::granule);
+static_assert(sizeof(chain) <= frame_cache::granule && offsetof(chain, rest) == offsetof(free_block, next));
 
 // Statistics only: relaxed, nothing is ordered by them.
 inline constinit atomic<std::size_t> slabs_acquired{0};
@@ -78,7 +83,7 @@ public:
                 reserve_uses.fetch_add(1, memory_order_relaxed);
                 return reinterpret_cast<free_block*>(c);
             }
-            if (open_.empty() && !add_slab()) return nullptr;
+            if (open_.empty() && !add_slab(size_class)) return nullptr;
             slab& from = *open_.front();
             if (from.free != nullptr) {
                 free_block* const taken = from.free;
@@ -99,7 +104,7 @@ public:
         }
         // Pages are touched for the first time here, outside the lock.
         free_block* list = nullptr;
-        for (std::size_t i = count; i-- != 0;) list = ::new (fresh + i * size) free_block{list};
+        for (std::size_t i = count; i-- != 0;) list = ::new (fresh + i * size) free_block(list);
         return list;
     }
 
@@ -113,7 +118,7 @@ public:
         }
         reserve_uses.fetch_add(1, memory_order_relaxed);
         free_block* const rest = blocks->next;  // before the chain is made in its place
-        auto* const c = ::new (static_cast<void*>(blocks)) chain{rest, nullptr, bytes};
+        auto* const c = ::new (static_cast<void*>(blocks)) chain(rest, bytes);
         // [frame_pool.put.lock]
         const adaptive_guard guard(lock_);
         chains_.push(*c);
@@ -156,6 +161,7 @@ public:
             }
         }
         while (slab* const empty = released.pop()) {
+            remove_slab(empty->entry);
             if (pages_go()) discard_pages(empty, slab_bytes);
             ::operator delete(empty, std::align_val_t{slab_bytes});
             slabs_released.fetch_add(1, memory_order_relaxed);
@@ -167,11 +173,16 @@ private:
         return s.free != nullptr || s.untouched >= slab_header + size;
     }
 
-    bool add_slab() noexcept {
+    bool add_slab(std::size_t size_class) noexcept {
         void* const raw = ::operator new(slab_bytes, std::align_val_t{slab_bytes}, std::nothrow);
         if (raw == nullptr) return false;
+        auto& fresh = *::new (raw) slab{nullptr, nullptr, nullptr, slab_bytes, 0, 0};
+        if (!enter_slab(raw, size_class, fresh.entry)) {
+            ::operator delete(raw, std::align_val_t{slab_bytes});
+            return false;
+        }
         slabs_acquired.fetch_add(1, memory_order_relaxed);
-        open_.push_front(*::new (raw) slab{nullptr, nullptr, nullptr, slab_bytes, 0});
+        open_.push_front(fresh);
         return true;
     }
 

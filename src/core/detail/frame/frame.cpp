@@ -89,7 +89,7 @@ void* new_shared_frame(frame_shape shape, environment& parent, std::uint32_t fla
     auto* const control = ::new (control_in(base, layout.offset))
         frame_control(data.frames, counting::atomic, flags | data.frames_flags | frame_flags::listed);
     control->where = std::source_location();  // the listing of the living may ask before its first await
-    ::new (reinterpret_cast<root_links*>(control) - 1) root_links{};
+    ::new (reinterpret_cast<root_links*>(control) - 1) root_links;
     return control + 1;
 }
 

@@ -323,11 +323,12 @@ class failure;
 
 enum class ending : std::uint32_t { value, error, stopped };  // bits: see frame_word
 
-/// Where a coroutine is counted as a child.
+/// Where a coroutine is counted as a child. None is 0: these bits tell a frame from a free block, whose link to the next
+/// is where the frame_word was, and is 0 there (docs/design/inspect.md).
 enum class counting : std::uint32_t {
-    none,      ///< a call: nowhere, its awaiter owns it
-    by_owner,  ///< made by the parent coroutine itself: in the parent's own count
-    atomic,    ///< made by another coroutine or thread, or in an environment object: in the parent's atomic count
+    by_owner = 1,  ///< made by the parent coroutine itself: in the parent's own count
+    atomic = 2,    ///< made by another coroutine or thread, or in an environment object: in the parent's atomic count
+    none = 3,      ///< a call: nowhere, its awaiter owns it
 };
 
 namespace frame_flags {
@@ -378,10 +379,10 @@ public:
         return (bits_ & (static_cast<std::uint32_t>(ending::stopped) << end_shift)) != 0;
     }
     [[nodiscard]] COFLUX_INLINE bool is_counted_by_owner() const noexcept {
-        return (bits_ & static_cast<std::uint32_t>(counting::by_owner)) != 0;
+        return (bits_ & static_cast<std::uint32_t>(counting::atomic)) == 0;
     }
     [[nodiscard]] COFLUX_INLINE bool is_counted_atomically() const noexcept {
-        return (bits_ & static_cast<std::uint32_t>(counting::atomic)) != 0;
+        return (bits_ & static_cast<std::uint32_t>(counting::by_owner)) == 0;
     }
     void count_atomically() noexcept {
         bits_ = (bits_ & ~std::uint32_t{3}) | static_cast<std::uint32_t>(counting::atomic);
@@ -468,12 +469,23 @@ struct alignas(16) frame_control {
     [[nodiscard]] bool has_ended() const noexcept { return join.has_ended(); }
 };
 
+static_assert(offsetof(frame_control, word) == offsetof(free_block, next), "one word says that a block is free");
+
+/// The word in front of a control that is not at the start of its block, but 32 bytes behind: there it is where the
+/// block's free_block::next is, as the frame_word of other frames.
+inline constexpr std::uint64_t control_follows = 8;
+
 /// In front of the control of a child of an environment object, whose destructor must be able to name it.
 struct root_links {
     root_links* next;
     root_links* previous;
+    std::uint64_t unused;
+    std::uint64_t mark = control_follows;
+
+    COFLUX_INLINE root_links() noexcept : next(nullptr), previous(nullptr) {}
     [[nodiscard]] frame_control& control() noexcept { return *reinterpret_cast<frame_control*>(this + 1); }
 };
+static_assert(sizeof(root_links) == sizeof(frame_control) && offsetof(root_links, mark) == offsetof(free_block, next));
 
 static_assert(sizeof(std::source_location) == sizeof(void*), "the await location is one store");
 
@@ -485,8 +497,12 @@ COFLUX_ASIDE void* try_allocate_from_resource(std::size_t bytes, std::size_t ali
 COFLUX_ASIDE void* try_allocate_shared_frame(frame_shape shape, environment& parent, std::uint32_t flags) noexcept;
 [[noreturn]] COFLUX_COLD void rethrow_allocation_failure();
 
+/// Where the control begins in a block of the frame pool or of a resource. In one with root_links these mark it.
 COFLUX_INLINE void* control_in(void* base, std::size_t offset) noexcept {
-    return static_cast<char*>(base) + offset - sizeof(frame_control);
+    void* const control = static_cast<char*>(base) + offset - sizeof(frame_control);
+    if (offset != sizeof(frame_control))
+        ::new (static_cast<std::uint64_t*>(control) - 1) std::uint64_t(control_follows);
+    return control;
 }
 
 template <bool EndsTrivially>
