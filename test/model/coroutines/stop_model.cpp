@@ -340,10 +340,32 @@ struct stop_in_call : of_stop<stop_in_call, 3> {
     }
 };
 
-/// A call alone is stopped: what has the record is not.
-struct stop_of_call : of_stop<stop_of_call, 3> {
+/// A coroutine that another thread requests the stop of by its environment, which must live until the request returns.
+template <typename Derived>
+struct asked_from_outside : of_stop<Derived, 3> {
     coflux::detail::atomic<environment*> inside{nullptr};
+    coflux::detail::atomic<bool> returned{false};
+
+    /// A local of that coroutine, and the first that it has.
+    struct stays_until_asked {
+        asked_from_outside& of;
+        ~stays_until_asked() {
+            while (!of.returned.load(coflux::detail::memory_order_acquire)) coflux::detail::cpu_pause();
+        }
+    };
+
+    void ask() {
+        environment* asked = nullptr;
+        while ((asked = inside.load(coflux::detail::memory_order_acquire)) == nullptr) coflux::detail::cpu_pause();
+        asked->request_stop();
+        returned.store(true, coflux::detail::memory_order_release);
+    }
+};
+
+/// A call alone is stopped: what has the record is not.
+struct stop_of_call : asked_from_outside<stop_of_call> {
     static coflux::call<void> waits(environment&, stop_of_call* s) {
+        const stays_until_asked stays{*s};
         const counts_unwinding counts{*s};
         auto&& here = co_await coflux::context();
         s->inside.store(&here, coflux::detail::memory_order_release);
@@ -356,11 +378,7 @@ struct stop_of_call : of_stop<stop_of_call, 3> {
         MODEL_CHECK(ended.is_stopped());
     }
     void stop(task<void>&, environment&) {}
-    void other(unsigned) {
-        environment* asked = nullptr;
-        while ((asked = inside.load(coflux::detail::memory_order_acquire)) == nullptr) coflux::detail::cpu_pause();
-        asked->request_stop();
-    }
+    void other(unsigned) { ask(); }
     void holds() {
         MODEL_CHECK(unwound == 1);
         MODEL_CHECK(went_on == 0);
@@ -516,14 +534,14 @@ struct call_of_object_beside : of_stop<call_of_object_beside, 2> {
 
 /// Two requests, one of the root and one of a child, and a child below both that ends: each walk, of which a step is
 /// one record, rests somewhere while the other goes by.
-struct stop_twice : of_stop<stop_twice, 3> {
-    coflux::detail::atomic<environment*> inside{nullptr};
+struct stop_twice : asked_from_outside<stop_twice> {
     manual_reset_event never;
     static fork<void> waits(environment&, stop_twice* s, manual_reset_event* e) {
         const counts_unwinding counts{*s};
         co_await e->wait();
     }
     static fork<void> has_children(environment&, stop_twice* s) {
+        const stays_until_asked stays{*s};
         auto&& here = co_await coflux::context();
         waits(here, s, &s->event).attach();
         waits(here, s, &s->never).attach();
@@ -537,9 +555,7 @@ struct stop_twice : of_stop<stop_twice, 3> {
         MODEL_CHECK(ended.is_stopped());
     }
     void stop(task<void>& root, environment&) {
-        environment* asked = nullptr;
-        while ((asked = inside.load(coflux::detail::memory_order_acquire)) == nullptr) coflux::detail::cpu_pause();
-        asked->request_stop();  // it lives: nothing else has stopped it
+        ask();
         root.request_stop();
     }
     void holds() {

@@ -170,14 +170,18 @@ std::uint64_t simulate(const entry& e, std::uint64_t first, std::uint64_t count,
 }
 
 /// Relacy's random numbers depend on the interleaving's number alone, and bits 32 to 39 choose the generator: four
-/// generators for each seed, so that no weakness of one decides what is seen.
+/// generators for each seed, so that no weakness of one decides what is seen. Those that shift by 16 or more are left
+/// out: above 16, bit 16, which chooses between two threads, changes once in up to 65 536 steps, and the interleaving is
+/// over its limit while one thread waits for the other.
 std::uint64_t sample(const entry& e, std::uint64_t count, const options& o) {
     std::uint64_t done = 0;
     for (std::uint64_t part = 0; part < 4; ++part) {
         const std::uint64_t n = count / 4 + (part < count % 4 ? 1 : 0);
         if (n == 0) continue;
-        const std::uint64_t generator = (o.seed * 4 + part) & 0xff;
-        const std::uint64_t first = (generator << 32) + (o.seed >> 6) * 0x1000000 + 1;
+        const std::uint64_t number = o.seed * 4 + part;
+        // The shift, less 8, and which increment.
+        const std::uint64_t generator = (number & 7) + ((number >> 3) & 15) * 16;
+        const std::uint64_t first = (generator << 32) + (o.seed >> 5) * 0x1000000 + 1;
         const std::uint64_t ran = simulate(e, first, n, o);
         if (ran == 0) return 0;
         done += ran;
