@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import atexit
-import subprocess
-import tempfile
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from workloads.answers import mismatch, word
+from workloads.provided import KAFKA, Broker, NotProvided, broker_of_run, call
 from workloads.stream_scenarios import sum_of_hashes
 
 NAME = "kafka_job"
@@ -74,51 +71,19 @@ def provide(params: dict[str, Any], build: Path) -> dict[str, str] | str:
     """What an adapter finds in its environment: a broker, and the topic that has the records. Or why there is none."""
     records, keys = params["records"], params["keys"]
     try:
-        broker = _broker(build)
+        broker = broker_of_run(build)
         return {"LAB_KAFKA_BROKER": broker.address, "LAB_KAFKA_TOPIC": _topic(broker, build, records, keys)}
-    except _NotProvided as problem:
+    except NotProvided as problem:
         return str(problem)
 
 
-class _NotProvided(Exception):
-    """Why there is no broker, or no topic."""
-
-
-@dataclass(frozen=True)
-class _Broker:
-    data: str
-    address: str
-
-
-_SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "kafka"
-
-
-def _call(*command: str | Path | int) -> str:
-    """What it prints."""
-    done = subprocess.run([str(word) for word in command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          text=True, check=False)
-    if done.returncode != 0:
-        raise _NotProvided(f"{Path(command[0]).name}: {done.stderr.strip()}")
-    return done.stdout.strip()
-
-
 @cache
-def _broker(build: Path) -> _Broker:
-    """One for the whole run, which ends with it."""
-    folder = tempfile.TemporaryDirectory(dir=build, prefix="kafka.")
-    # The last one first: it is killed before its files go.
-    atexit.register(folder.cleanup)
-    atexit.register(_call, _SCRIPT, "kill", "--data", folder.name)
-    return _Broker(folder.name, _call(_SCRIPT, "start", "--data", folder.name))
-
-
-@cache
-def _topic(broker: _Broker, build: Path, records: int, keys: int) -> str:
+def _topic(broker: Broker, build: Path, records: int, keys: int) -> str:
     """The name of one that has the records."""
     fill = build / "bin" / "lab_kafka_fill"
     if not fill.is_file():
-        raise _NotProvided("lab_kafka_fill is not built: install librdkafka-dev")
+        raise NotProvided("lab_kafka_fill is not built: install librdkafka-dev")
     name = f"records-{records}-{keys}"
-    _call(_SCRIPT, "topic", name, PARTITIONS, "--data", broker.data)
-    _call(fill, broker.address, name, records, keys)
+    call(KAFKA, "topic", name, PARTITIONS, "--data", broker.data)
+    call(fill, broker.address, name, records, keys)
     return name

@@ -1,9 +1,12 @@
-"""The adapters that are built, each asked for what it must refuse. Those that are not built are left out."""
+"""The adapters that are built, each asked for what it must refuse, and for what no run of all workloads asks. Those that are not
+built are left out."""
 
 import json
+import os
 import subprocess
 import unittest
 
+from runner.catalog import Params, all_workloads
 from runner.paths import build_dir
 from runner.runtimes import RUNTIMES, Runtime
 from runner.suites import MOST_THREADS
@@ -44,6 +47,33 @@ class Refuses(unittest.TestCase):
 
     def test_a_workload_that_nobody_has(self) -> None:
         self.refuses("no_such_workload", "--workload", "no_such_workload")
+
+
+class Answers(unittest.TestCase):
+    READ = all_workloads()["nexmark_source"]
+
+    def answers(self, params: Params) -> None:
+        provided = self.READ.provide(params, BUILD)
+        if isinstance(provided, str):
+            self.skipTest(provided)
+        for runtime in (each for each in BUILT if each.name in self.READ.RUNTIMES):
+            with self.subTest(runtime=runtime.name, **params):
+                done = subprocess.run([*runtime.command(BUILD, "run"), "--workload", self.READ.NAME, "--params", json.dumps(params),
+                                       "--threads", "1"],
+                                      capture_output=True, text=True, timeout=300, check=False, env=os.environ | provided)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                said = json.loads(done.stdout)
+                if "unsupported" not in said:
+                    self.assertIsNone(self.READ.check(str(said["answer"]), params, 1))
+
+    def test_nexmark_of_a_file(self) -> None:
+        for params in self.READ.cases("smoke"):
+            if params["source"] == "file":
+                self.answers(params)
+
+    def test_nexmark_of_a_topic(self) -> None:
+        # The one that is right only where events come in their order.
+        self.answers({"source": "kafka", "query": "q4", "events": self.READ.cases("smoke")[0]["events"]})
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 // librdkafka's consumer and producer by hand, on one thread beside its own: the floor of kafka_job.
-#include "kafka_work.hpp"
+#include "kafka_reader.hpp"
 #include "nexmark/flat_map.hpp"
 #include "nexmark/rows.hpp"
 #include "workloads.hpp"
@@ -21,69 +21,6 @@ struct total {
     std::uint64_t sum = 0;
 };
 
-std::string_view key_of(const rd_kafka_message_t& m) {
-    return {static_cast<const char*>(m.key), m.key_len};
-}
-std::string_view value_of(const rd_kafka_message_t& m) {
-    return {static_cast<const char*>(m.payload), m.len};
-}
-
-// Reads all partitions of the topic, from their beginning, in batches; the watch starts with the first message.
-class reader {
-public:
-    reader(const kafka_work& work, const std::string& group)
-        : work_{work},
-          next_{rd_kafka_topic_partition_list_new(kafka_work::partitions)} {
-        const std::pair<const char*, std::string> settings[]{
-            {"group.id", group}, {"enable.auto.commit", "false"}, {"enable.auto.offset.store", "false"}};
-        client_ = make_rdkafka(RD_KAFKA_CONSUMER, work.broker, settings);
-        rd_kafka_poll_set_consumer(client_.get());
-        for (std::int32_t p = 0; p != kafka_work::partitions; ++p) {
-            rd_kafka_topic_partition_list_add(next_.get(), work.topic.c_str(), p)->offset = RD_KAFKA_OFFSET_BEGINNING;
-        }
-        require(rd_kafka_assign(client_.get(), next_.get()), "assign");
-        queue_.reset(rd_kafka_queue_get_consumer(client_.get()));
-    }
-    ~reader() { rd_kafka_consumer_close(client_.get()); }
-    reader(const reader&) = delete;
-    reader& operator=(const reader&) = delete;
-
-    // `each(message)` for all of them; `between()` after each batch.
-    template <typename Each, typename Between>
-    void read(harness::stopwatch& watch, Each each, Between between) {
-        std::vector<rd_kafka_message_t*> batch(1'000);
-        for (std::uint64_t got = 0; got < work_.records;) {
-            const ssize_t count = rd_kafka_consume_batch_queue(queue_.get(), 100, batch.data(), batch.size());
-            if (got == 0 && count > 0) {
-                watch.start();
-            }
-            for (ssize_t i = 0; i < count; ++i) {
-                const rdkafka_owned<rd_kafka_message_t> m{batch[static_cast<std::size_t>(i)]};
-                require(m->err, "consume");
-                each(*m);
-                next_->elems[m->partition].offset = m->offset + 1;
-                ++got;
-            }
-            between();
-        }
-    }
-
-    void commit() {
-        const rd_kafka_resp_err_t code = rd_kafka_commit(client_.get(), next_.get(), 0);
-        if (code != RD_KAFKA_RESP_ERR__NO_OFFSET) {  // nothing has come yet
-            require(code, "commit");
-        }
-    }
-    [[nodiscard]] rd_kafka_t* client() const noexcept { return client_.get(); }
-    [[nodiscard]] const rd_kafka_topic_partition_list_t* next() const noexcept { return next_.get(); }
-
-private:
-    const kafka_work& work_;
-    rdkafka_owned<rd_kafka_t> client_;
-    rdkafka_owned<rd_kafka_queue_t> queue_;
-    rdkafka_owned<rd_kafka_topic_partition_list_t> next_;
-};
-
 // Whether it is time to commit: so long after the last one has ended.
 class pace {
 public:
@@ -97,7 +34,7 @@ private:
 };
 
 std::uint64_t count(const kafka_work& work, const std::string& pass, harness::stopwatch& watch) {
-    reader in{work, pass};
+    kafka_reader in{work, pass};
     nexmark::flat_map<total> totals;
     in.read(
         watch,
@@ -154,7 +91,7 @@ private:
 void copy(const kafka_work& work, const std::string& pass, harness::stopwatch& watch) {
     constexpr int patience_ms = 60'000;
     const bool is_exact = work.what == kafka_work::job::copy_once;
-    reader in{work, pass};
+    kafka_reader in{work, pass};
     writer out{work, pass};
     const auto begin = [&] {
         if (is_exact) {
@@ -196,9 +133,9 @@ void copy(const kafka_work& work, const std::string& pass, harness::stopwatch& w
 }  // namespace
 
 harness::measured kafka_job(const harness::request& r) {
-    kafka_work work{r};
+    const kafka_work work{r};
     return harness::measure(r, [&](harness::stopwatch& watch) {
-        const std::string pass = work.name_of_pass();
+        const std::string pass = name_of_pass();
         if (work.what == kafka_work::job::count) {
             return count(work, pass, watch);
         }

@@ -325,6 +325,7 @@ int main(int argc, char** argv) {
     app.add("coroutine_costs", lab::coroutine_costs, "frames from the heap, or from one free list");
     app.add("record_path", record_path, "the plain loop on one thread, whatever the path");
     app.add("nexmark", nexmark, "a loop for each query, on one thread");
+    app.add("nexmark_source", lab::nexmark_source, "all events are read into memory; then the loop of nexmark");
     app.add("stream_scenarios", lab::stream_scenarios, "a loop for each scenario, on one thread");
 #ifdef LAB_HAS_KAFKA
     app.add("kafka_job", lab::kafka_job, "librdkafka by hand, batches of its queue");

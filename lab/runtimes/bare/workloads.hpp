@@ -9,5 +9,6 @@ harness::measured fib_tasks(const harness::request& r);
 harness::measured coroutine_costs(const harness::request& r);
 harness::measured stream_scenarios(const harness::request& r);
 harness::measured kafka_job(const harness::request& r);
+harness::measured nexmark_source(const harness::request& r);
 
 }  // namespace lab

@@ -1,11 +1,11 @@
 // Stream jobs on Kafka, each with one worker.
 #include "kafka_work.hpp"
 #include "nexmark/rows.hpp"
+#include "whole_topic.hpp"
 #include "workloads.hpp"
 
 #include <coflux/coflux.hpp>
 #include <coflux/kafka/decode.hpp>
-#include <coflux/kafka/partition_source.hpp>
 #include <coflux/kafka/sink.hpp>
 #include <coflux/kafka/source.hpp>
 #include <coflux/kafka/transactional_sink.hpp>
@@ -20,75 +20,15 @@
 namespace lab {
 namespace {
 
-namespace kafka = coflux::kafka;
-namespace stream = coflux::stream;
-
 using pool = coflux::thread_pool_executor;
 using watch_ref = coflux::borrowed<harness::stopwatch>;
 using work_ref = coflux::borrowed<const kafka_work>;
-
-// How many records are left of the topic. The watch starts with the first.
-class countdown {
-public:
-    countdown(const kafka_work& work, harness::stopwatch& watch)
-        : left_{work.records},
-          all_{work.records},
-          watch_{watch} {}
-
-    [[nodiscard]] bool is_over() const noexcept { return left_ == 0; }
-    void note(std::size_t got) {
-        if (left_ == all_ && got != 0) {
-            watch_.start();
-        }
-        left_ -= got;
-    }
-
-private:
-    std::uint64_t left_;
-    std::uint64_t all_;
-    harness::stopwatch& watch_;
-};
-
-// Reads on from `in`, and ends behind the last record, so that windows close.
-template <typename Source>
-coflux::call<bool> read_on(coflux::environment&, Source& in, countdown& left, stream::batch<kafka::message>& into,
-                           std::size_t most) {
-    auto& here = co_await coflux::context();
-    if (left.is_over()) {
-        co_return false;
-    }
-    const std::size_t before = into.size();
-    const bool has_more = co_await in.read(here, into, most);
-    left.note(into.size() - before);
-    co_return has_more;
-}
-
-// The job keeps what it counts in memory: it commits nothing, and would begin again.
-class uncommitted {
-public:
-    using value_type = kafka::message;
-
-    uncommitted(kafka::partition_source& in, const kafka_work& work, harness::stopwatch& watch)
-        : in_{in},
-          left_{work, watch} {}
-
-    [[nodiscard]] coflux::call<bool> read(coflux::environment&, stream::batch<kafka::message>& into, std::size_t most) {
-        auto& here = co_await coflux::context();
-        co_return co_await read_on(here, in_, left_, into, most);
-    }
-    [[nodiscard]] std::string partition_name(std::uint32_t p) const { return in_.partition_name(p); }
-    [[nodiscard]] std::vector<std::uint32_t> partitions() const { return in_.partitions(); }
-
-private:
-    kafka::partition_source& in_;
-    countdown left_;
-};
 
 class ending : public kafka::source {
 public:
     ending(const kafka::consumer_options& member, const kafka_work& work, harness::stopwatch& watch)
         : kafka::source{member, {work.topic}},
-          left_{work, watch} {}
+          left_{work.records, watch} {}
 
     [[nodiscard]] coflux::call<bool> read(coflux::environment&, stream::batch<kafka::message>& into, std::size_t most) {
         auto& here = co_await coflux::context();
@@ -129,7 +69,7 @@ coflux::task<std::uint64_t, pool> count(coflux::environment&, work_ref work, std
     auto& here = co_await coflux::context();
     const kafka::consumer_options reader = member_of(*work, pass);
     kafka::partition_source in{reader, co_await kafka::partitions_of(here, reader, work->topic)};
-    uncommitted all{in, *work, *watch};
+    whole_topic all{in, work->records, *watch};
     nexmark::row_sum out;
     const auto read = [](const kafka::message& m) { return kafka_record::read(m.key(), m.value()); };
     const auto add = [&out](const auto& w) { out.add(w.key, w.value.count, w.value.sum); };
@@ -176,12 +116,12 @@ coflux::task<std::uint64_t, pool> copy(coflux::environment&, work_ref work, std:
 }  // namespace
 
 harness::measured kafka_job(const harness::request& r) {
-    kafka_work work{r};
+    const kafka_work work{r};
     pool threads{r.threads()};
     auto env = coflux::make_environment(threads);
     return harness::measure(r, [&](harness::stopwatch& watch) {
-        const std::string pass = work.name_of_pass();
-        const work_ref of = coflux::borrowed(std::as_const(work));
+        const std::string pass = name_of_pass();
+        const work_ref of = coflux::borrowed(work);
         if (work.what == kafka_work::job::count) {
             return count(env, of, pass, coflux::borrowed(watch)).get();
         }

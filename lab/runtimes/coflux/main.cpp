@@ -48,6 +48,7 @@ int main(int argc, char** argv) {
     app.add("stream_scenarios", lab::stream_scenarios,
             "a stream job a scenario, with a worker a thread and a slot a partition");
     app.add("nexmark", lab::nexmark_query, "a stream job a query, with one worker; values are pointers to events");
+    app.add("nexmark_source", lab::nexmark_source, "a stream job a query, with one worker; values are events");
 #ifdef LAB_HAS_KAFKA
     app.add("kafka_job", lab::kafka_job, "a stream job on Kafka, with one worker");
 #else

@@ -46,6 +46,7 @@ harness::measured record_path(const harness::request& r);
 harness::measured record_path_as_jobs(const harness::request& r);
 harness::measured stream_scenarios(const harness::request& r);
 harness::measured nexmark_query(const harness::request& r);
+harness::measured nexmark_source(const harness::request& r);
 harness::measured kafka_job(const harness::request& r);
 harness::measured fib_tasks(const harness::request& r);
 harness::measured coroutine_costs(const harness::request& r);

@@ -69,6 +69,7 @@ const std::vector<definition>& definitions() {
          [](const request& r) { return r.integer("batches") * r.integer("batch"); }},
         {"mutex_handoff", {"tasks", "locks"}, [](const request& r) { return r.integer("tasks") * r.integer("locks"); }},
         {"nexmark", {"query", "events"}, [](const request& r) { return r.integer("events"); }},
+        {"nexmark_source", {"source", "query", "events"}, [](const request& r) { return r.integer("events"); }},
         {"nqueens", {"n"}, [](const request& r) { return nqueens_tasks(r.integer("n")); }},
         {"outside_wake",
          {"workers", "cpus", "gap_us", "requests"},

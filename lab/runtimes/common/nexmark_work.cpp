@@ -3,11 +3,11 @@
 #include "nexmark/generator.hpp"
 
 #include <cstdint>
+#include <cstdlib>
 #include <optional>
 #include <string>
 
 namespace harness {
-namespace {
 
 lab::nexmark::query query_of(const request& r) {
     const std::string name = r.text("query");
@@ -17,6 +17,16 @@ lab::nexmark::query query_of(const request& r) {
     }
     return *found;
 }
+
+std::string nexmark_file() {
+    const char* const path = std::getenv("LAB_NEXMARK_FILE");
+    if (path == nullptr) {
+        throw unsupported_params{"LAB_NEXMARK_FILE names no file: scripts/lab writes one"};
+    }
+    return path;
+}
+
+namespace {
 
 std::vector<lab::nexmark::event> events_of(const request& r) {
     const std::uint64_t count = r.integer("events");

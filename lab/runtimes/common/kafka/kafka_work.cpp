@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -98,11 +99,9 @@ kafka_bytes kafka_bytes::with_twice_the_amount(std::string_view key, std::string
     return made;
 }
 
-kafka_work::kafka_work(const harness::request& r)
-    : records{r.integer("records")},
-      commit_every{static_cast<milliseconds::rep>(r.integer("commit_ms"))} {
-    const std::string name = r.choice("job", {"count", "copy", "copy_once"});
-    what = name == "count" ? job::count : name == "copy" ? job::copy : job::copy_once;
+filled_topic::filled_topic(std::int32_t number_of_partitions, std::uint64_t number_of_records)
+    : partitions{number_of_partitions},
+      records{number_of_records} {
     const char* const address = std::getenv("LAB_KAFKA_BROKER");
     const char* const filled = std::getenv("LAB_KAFKA_TOPIC");
     if (address == nullptr || filled == nullptr) {
@@ -113,8 +112,16 @@ kafka_work::kafka_work(const harness::request& r)
     topic = filled;
 }
 
-std::string kafka_work::name_of_pass() {
-    return "lab-" + std::to_string(getpid()) + "-" + std::to_string(++passes_);
+std::string name_of_pass() {
+    static std::uint64_t passes = 0;
+    return "lab-" + std::to_string(getpid()) + "-" + std::to_string(++passes);
+}
+
+kafka_work::kafka_work(const harness::request& r)
+    : filled_topic{four, r.integer("records")},
+      commit_every{static_cast<milliseconds::rep>(r.integer("commit_ms"))} {
+    const std::string name = r.choice("job", {"count", "copy", "copy_once"});
+    what = name == "count" ? job::count : name == "copy" ? job::copy : job::copy_once;
 }
 
 void kafka_work::make_topic(const std::string& name) const {
@@ -153,9 +160,9 @@ std::uint64_t kafka_work::answer_of(const std::string& name) const {
     }
     require(rd_kafka_assign(client.get(), all.get()), "read the outputs");
     nexmark::row_sum sum;
-    std::array<bool, partitions> has_ended{};
+    std::array<bool, four> has_ended{};
     const auto is_whole = [&] {
-        return sum.rows() >= records && has_ended == std::array<bool, partitions>{true, true, true, true};
+        return sum.rows() >= records && has_ended == std::array<bool, four>{true, true, true, true};
     };
     // A transaction's end comes to the partitions some time after its commit has returned.
     const auto end = steady_clock::now() + milliseconds{patience_ms};
@@ -178,29 +185,51 @@ std::uint64_t kafka_work::answer_of(const std::string& name) const {
     return sum.value();
 }
 
-void fill_topic(const std::string& broker, const std::string& topic, std::uint64_t records, std::uint64_t keys) {
+namespace {
+
+rdkafka_owned<rd_kafka_t> make_filler(const std::string& broker) {
     const std::pair<const char*, std::string> settings[]{
         {"enable.idempotence", "true"}, {"linger.ms", "20"}, {"queue.buffering.max.messages", "200000"}};
-    const auto client = make_rdkafka(RD_KAFKA_PRODUCER, broker, settings);
+    return make_rdkafka(RD_KAFKA_PRODUCER, broker, settings);
+}
+
+// Waits while librdkafka has no room for it.
+void fill(rd_kafka_t* client, const std::string& topic, std::int32_t partition, std::string_view key,
+          std::string_view value) {
+    for (;;) {
+        const rd_kafka_resp_err_t code = rd_kafka_producev(
+            client, RD_KAFKA_V_TOPIC(topic.c_str()), RD_KAFKA_V_PARTITION(partition),
+            RD_KAFKA_V_KEY(key.data(), key.size()), RD_KAFKA_V_VALUE(const_cast<char*>(value.data()), value.size()),
+            RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY), RD_KAFKA_V_END);
+        if (code != RD_KAFKA_RESP_ERR__QUEUE_FULL) {
+            return require(code, "fill a topic");
+        }
+        rd_kafka_poll(client, 10);
+    }
+}
+
+}  // namespace
+
+void fill_topic(const std::string& broker, const std::string& topic, std::uint64_t records, std::uint64_t keys) {
+    const auto client = make_filler(broker);
     kafka_bytes bytes{};
     for (std::uint64_t i = 0; i != records; ++i) {
         const std::uint64_t key = i * 7'919 % keys;
         write_number(bytes.key.data(), key);
         write_number(bytes.value.data(), i);
         write_number(bytes.value.data() + sizeof i, i % 1'000 + 1);
-        for (;;) {
-            const rd_kafka_resp_err_t code =
-                rd_kafka_producev(client.get(), RD_KAFKA_V_TOPIC(topic.c_str()),
-                                  RD_KAFKA_V_PARTITION(static_cast<std::int32_t>(key % kafka_work::partitions)),
-                                  RD_KAFKA_V_KEY(bytes.key.data(), bytes.key.size()),
-                                  RD_KAFKA_V_VALUE(bytes.value.data(), bytes.value.size()),
-                                  RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY), RD_KAFKA_V_END);
-            if (code != RD_KAFKA_RESP_ERR__QUEUE_FULL) {
-                require(code, "fill a topic");
-                break;
-            }
-            rd_kafka_poll(client.get(), 10);
-        }
+        fill(client.get(), topic, static_cast<std::int32_t>(key % kafka_work::four), bytes.key_view(),
+             bytes.value_view());
+    }
+    require(rd_kafka_flush(client.get(), 60'000), "fill a topic");
+}
+
+void fill_topic_of_lines(const std::string& broker, const std::string& topic, const std::string& path) {
+    const auto client = make_filler(broker);
+    std::ifstream lines{path};
+    hold(lines.is_open(), "fill a topic", "its file cannot be read");
+    for (std::string line; std::getline(lines, line);) {
+        fill(client.get(), topic, 0, {}, line);
     }
     require(rd_kafka_flush(client.get(), 60'000), "fill a topic");
 }

@@ -61,33 +61,40 @@ struct kafka_bytes {
     [[nodiscard]] std::string_view value_view() const noexcept { return {value.data(), value.size()}; }
 };
 
-// A request, and the broker that the runner has started for it.
-class kafka_work {
+// A topic that the runner has filled, on the broker that it has started.
+struct filled_topic {
+    // Throws harness::unsupported_params where there is no broker.
+    filled_topic(std::int32_t number_of_partitions, std::uint64_t number_of_records);
+
+    std::string broker;
+    std::string topic;
+    std::int32_t partitions;
+    std::uint64_t records;
+};
+
+// Names the group and the transactions of a pass, and its topic of outputs.
+[[nodiscard]] std::string name_of_pass();
+
+// A request for kafka_job.
+class kafka_work : public filled_topic {
 public:
-    static constexpr std::int32_t partitions = 4;
+    static constexpr std::int32_t four = 4;  // partitions has each of its topics
     enum class job { count, copy, copy_once };
 
-    // Throws harness::unsupported_params where there is no broker.
     explicit kafka_work(const harness::request& r);
 
-    // Names the topic of outputs, the group and the transactions of a pass.
-    [[nodiscard]] std::string name_of_pass();
     void make_topic(const std::string& name) const;
     void drop_topic(const std::string& name) const;
     // Counts what is committed in a topic of outputs. It waits until there are as many as the inputs, for some seconds.
     [[nodiscard]] std::uint64_t answer_of(const std::string& topic) const;
 
-    std::string broker;
-    std::string topic;
     job what;
-    std::uint64_t records;
     std::chrono::milliseconds commit_every;
-
-private:
-    std::uint64_t passes_ = 0;
 };
 
 // Writes the records 0 to `records` - 1.
 void fill_topic(const std::string& broker, const std::string& topic, std::uint64_t records, std::uint64_t keys);
+// Writes the lines of a file, in their order, to partition 0.
+void fill_topic_of_lines(const std::string& broker, const std::string& topic, const std::string& path);
 
 }  // namespace lab
