@@ -4,6 +4,7 @@
 #include <array>
 #include <chrono>
 #include <concepts>
+#include <coroutine>
 #include <cstddef>
 #include <memory_resource>
 #include <span>
@@ -33,6 +34,12 @@ concept duration_option = !requires { typename std::remove_cvref_t<O>::clock; } 
 };
 template <typename O>
 concept memory_object_option = std::derived_from<std::remove_cvref_t<O>, std::pmr::memory_resource>;
+/// False for a constant that cannot queue coroutines. One that can is an executor of the type without const.
+template <typename O, typename E = std::remove_reference_t<O>>
+inline constexpr bool can_run =
+    !executor_option<O> || !std::is_const_v<E> || starts_inline<std::remove_const_t<E>> ||
+    requires(E& e, void* identity, std::coroutine_handle<> h) { E::execute_on(identity, h); } ||
+    requires(E& e, std::coroutine_handle<> h) { e.execute(h); };
 template <typename O>
 concept environment_option = executor_option<O> || memory_option<O> || deadline_option<O>;
 
@@ -105,7 +112,8 @@ private:
         }
     }
     template <typename E>
-    static executor_entry entry_of(E& e) noexcept {
+    static executor_entry entry_of(const E& constant) noexcept {
+        E& e = const_cast<E&>(constant);  // can_run: what is called does not change a constant
         if constexpr (starts_inline<E>) {
             return {&key_of<E>, detail::address_of(e), detail::address_of(e), nullptr};
         } else {
@@ -133,6 +141,8 @@ consteval void check_options() {
                   "coflux: a deadline is a moment, not a duration: make_environment(here, coflux::clock::now() + 5s)");
     static_assert(!(... || memory_object_option<Options>),
                   "coflux: a memory resource is given by its address: make_environment(pool, &resource)");
+    static_assert((... && can_run<Options>),
+                  "coflux: an executor that is a constant runs nothing: its execute() is no const function");
     static_assert(
         (... && (environment_option<Options> || duration_option<Options> || memory_object_option<Options>)),
         "coflux: make_environment takes executors, a std::pmr::memory_resource* and a deadline of steady_clock");

@@ -34,8 +34,8 @@ public:
     }
     /// True if this is `e`.
     template <executor E>
-    [[nodiscard]] bool is(E& e) const noexcept {
-        return entry_ != nullptr && stand_for_the_same(*entry_, detail::entry_for(e));
+    [[nodiscard]] bool is(const E& e) const noexcept {
+        return entry_ != nullptr && stand_for_the_same(*entry_, detail::entry_for(const_cast<E&>(e)));
     }
 
 private:

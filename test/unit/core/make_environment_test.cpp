@@ -1,6 +1,7 @@
 #include <coflux/core/make_environment.hpp>
 
 #include <chrono>
+#include <coroutine>
 #include <exception>
 #include <memory_resource>
 #include <optional>
@@ -50,6 +51,33 @@ TEST(make_environment, tells_executors_of_one_type_apart_by_index) {
     }(env, &second)
                                                                        .get();
     EXPECT_TRUE(right);
+}
+
+/// Queues in a function that changes nothing of it.
+struct refers_to_pool {
+    pool* runs_on;
+    void execute(std::coroutine_handle<> h) const noexcept { runs_on->execute(h); }
+};
+
+template <typename E>
+coflux::task<bool, E> is_run_by(coflux::environment&, const E* expected) {
+    co_return (co_await coflux::this_coroutine::executor()).is(*expected);
+}
+
+TEST(make_environment, takes_a_constant_executor_as_one_of_its_type) {
+    const pool constant(1);
+    auto by_reference = coflux::make_environment(constant);
+    EXPECT_TRUE(is_run_by(by_reference, &constant).get());
+    const auto low = constant.at<coflux::priority::low>();
+    auto below = coflux::make_environment(constant, low);
+    EXPECT_TRUE(is_run_by(below, &low).get());
+    pool runs(1);
+    const refers_to_pool refers{&runs};
+    auto refers_env = coflux::make_environment(refers);
+    EXPECT_TRUE(is_run_by(refers_env, &refers).get());
+    const noop calls{};
+    auto inline_env = coflux::make_environment(calls);
+    EXPECT_EQ(memory_of(inline_env).get(), &coflux::frame_pool::shared());
 }
 
 TEST(make_environment, derives_memory_and_the_nearest_deadline_and_is_joined) {
