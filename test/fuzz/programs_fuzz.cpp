@@ -53,8 +53,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
             COFLUX_VERIFY(false, "the program ends with: %s", e.what());
         }
         COFLUX_VERIFY(t.broken() == nullptr, "does not hold: %s", t.broken());
-        COFLUX_VERIFY(t.live == 0, "%d parts are alive", t.live);
+        COFLUX_VERIFY(t.live == 0, "%d parts are alive", t.live.load());
     }
-    COFLUX_VERIFY(frames.live == 0, "%zu frames are alive", frames.live);
+    COFLUX_VERIFY(frames.live == 0, "%zu frames are alive", frames.live.load());
     return 0;
 }

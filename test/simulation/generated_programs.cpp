@@ -1,10 +1,14 @@
 // Random programs over the public API, interpreted: each part of a program is a coroutine that checks what comes of it
 // against what the grammar says may come. Seeds make them here, bytes where they are fuzzed
 // (test/fuzz/programs_fuzz.cpp).
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
+#include <filesystem>
+#include <fstream>
 #include <span>
 #include <string>
 #include <system_error>
@@ -18,7 +22,7 @@ namespace coflux_simulations {
 namespace {
 
 using std::chrono::milliseconds;
-using part_fork = coflux::fork<int, sim_executor>;
+using part_fork = coflux::fork<int, program_executor>;
 
 /// A local of a part: sees how it ends, and when.
 class witness {
@@ -35,7 +39,7 @@ public:
     /// The part gives its value nevertheless.
     void keeps_value() noexcept { keeps_value_ = true; }
     void gives_value() noexcept {
-        t_.expect(keeps_value_ || !cuts_off_, "a part gave a value, and a child of its was cut off");
+        t_.expect_in_time(keeps_value_ || !cuts_off_, "a part gave a value, and a child of its was cut off");
         ends(n_.may.value || token_.stop_requested(), "a part gave a value that it cannot have");
     }
     void fails() noexcept {
@@ -58,7 +62,7 @@ private:
     coflux::stop_token token_;
     coflux::clock::time_point begun_ = coflux::clock::now();
     bool ended_ = false;
-    bool cuts_off_ = false;
+    std::atomic<bool> cuts_off_{false};
     bool keeps_value_ = false;
 };
 
@@ -313,8 +317,8 @@ coflux::call<void> timed(coflux::environment&, const node& n, trial& t) {
     case 1:
         (void)moment.reset(amount);
         // At the very moment it has fired.
-        t.expect(moment.reset(begun + amount + milliseconds(10)) == (n.amount != 0),
-                 "a timer that was pending was not");
+        t.expect_in_time(moment.reset(begun + amount + milliseconds(10)) == (n.amount != 0),
+                         "a timer that was pending was not");
         break;
     case 2: {
         (void)moment.reset(std::chrono::hours(1));
@@ -427,12 +431,13 @@ coflux::call<void> selected(coflux::environment&, const node& n, trial& t) {
 struct permits {
     coflux::rate_limiter limiter{1, milliseconds(10), 1};
     coflux::clock::time_point begun = coflux::clock::now();
-    int given = 0;
+    std::atomic<int> given{0};
 };
 part_fork permitted(coflux::environment&, permits* from, const node* n, trial* t) {
     auto&& here = co_await coflux::context();
     co_await from->limiter.acquire();
-    COFLUX_HOLDS(t, coflux::clock::now() >= from->begun + from->given++ * milliseconds(10));
+    const int before = from->given++;
+    COFLUX_HOLDS(t, coflux::clock::now() >= from->begun + before * milliseconds(10));
     const int one = co_await run(here, *n, *t);
     co_return one;
 }
@@ -454,7 +459,7 @@ part_fork timed_child(coflux::environment&, moved_timer* after, const node* n, t
     auto&& here = co_await coflux::context();
     left_child tells(*w, here);
     const bool fired = co_await after->timer.wait();
-    COFLUX_HOLDS(t, fired == after->fires && coflux::clock::now() == after->end);
+    if (!on_pool) COFLUX_HOLDS(t, fired == after->fires && coflux::clock::now() == after->end);
     const int one = co_await run(here, *n, *t);
     tells.ends();
     co_return one;
@@ -470,14 +475,14 @@ coflux::call<void> moved(coflux::environment&, const node& n, trial& t, witness&
         const bool pending = n.amount != 0;
         co_await coflux::sleep_for(milliseconds(5));
         if (n.form % 4 == 0) co_return;
-        if (pending) {
+        if (pending && !on_pool) {
             shared.end = begun + milliseconds(n.form % 4 == 1 ? 15 : 5);
             shared.fires = n.form % 4 != 2;
         }
         const bool was_pending = n.form % 4 == 1   ? shared.timer.reset(milliseconds(10))
                                  : n.form % 4 == 2 ? shared.timer.stop()
                                                    : shared.timer.reset(milliseconds(0));
-        COFLUX_HOLDS(&t, was_pending == pending);
+        t.expect_in_time(was_pending == pending, "a timer that was pending was not");
     };
     co_await coflux::with_scope(here, block);
 }
@@ -528,6 +533,25 @@ coflux::call<void> streamed(coflux::environment&, const node& n, trial& t) {
     COFLUX_HOLDS(&t, read + to.text() == expected);
 }
 
+#if COFLUX_PROGRAMS_ON_POOL
+template <coflux::priority Level>
+coflux::fork<int, coflux::prioritised<Level>> runs_elsewhere(coflux::environment&, const node* n, trial* t) {
+    auto&& here = co_await coflux::context();
+    const int one = co_await run(here, *n, *t);
+    const coflux::executor_ref there = co_await coflux::this_coroutine::executor();
+    auto own = t->first.at<Level>();
+    COFLUX_HOLDS(t, there.is(own));
+    co_return one;
+}
+coflux::call<void> elsewhere(coflux::environment&, const node& n, trial& t) {
+    auto&& here = co_await coflux::context();
+    if (n.form % 2 == 0) {
+        (void)co_await runs_elsewhere<coflux::priority::high>(here, &n.children[0], &t);
+    } else {
+        (void)co_await runs_elsewhere<coflux::priority::low>(here, &n.children[0], &t);
+    }
+}
+#else
 coflux::fork<int, coflux::nth<sim_executor, 1>> runs_elsewhere(coflux::environment&, const node* n, trial* t) {
     auto&& here = co_await coflux::context();
     const int one = co_await run(here, *n, *t);
@@ -539,6 +563,70 @@ coflux::call<void> elsewhere(coflux::environment&, const node& n, trial& t) {
     auto&& here = co_await coflux::context();
     (void)co_await runs_elsewhere(here, &n.children[0], &t);
 }
+#endif
+
+/// A directory with three files, for the whole process.
+class three_files {
+public:
+    three_files() {
+        std::string made = (std::filesystem::temp_directory_path() / "coflux_programs_XXXXXX").string();
+        if (mkdtemp(made.data()) == nullptr) std::abort();
+        path = made;
+        for (const char* name : {"a", "b", "c"}) std::ofstream(path / name) << name;
+    }
+    three_files(const three_files&) = delete;
+    three_files& operator=(const three_files&) = delete;
+    ~three_files() { std::filesystem::remove_all(path); }
+
+    std::filesystem::path path;
+};
+coflux::call<void> lists(coflux::environment&, const node& n, trial& t) {
+    static const three_files listed;
+    auto&& here = co_await coflux::context();
+    coflux::directory d = co_await coflux::directory::open(listed.path.string());
+    std::string names;
+    for (auto batch = co_await d.next(); !batch.empty(); batch = co_await d.next()) {
+        for (const coflux::directory_entry& e : batch) {
+            if (names.size() < n.children.size()) (void)co_await run(here, n.children[names.size()], t);
+            COFLUX_HOLDS(&t, e.name.size() == 1 && e.type == coflux::entry_type::regular);
+            names += e.name;
+        }
+    }
+    COFLUX_HOLDS(&t, names.size() == 3 && names.find_first_not_of("abc") == std::string::npos);
+}
+
+#if COFLUX_PROGRAMS_ON_POOL
+coflux::call<void> starts(coflux::environment&, const node& n, trial& t) {
+    auto&& here = co_await coflux::context();
+    const std::string text(n.amount * 3000, 'x');  // more than a pipe holds, or nothing
+    switch (n.form % 4) {
+    case 0: {
+        const auto made = co_await coflux::output_of(here, {"cat"}, {.input = text});
+        COFLUX_HOLDS(&t, made.status.is_success() && made.output == text);
+        break;
+    }
+    case 1: {
+        const auto made = co_await coflux::output_of(here, {"sh", "-c", "printf out; printf err >&2; exit 3"});
+        COFLUX_HOLDS(&t, made.status.code() == 3 && made.output == "out" && made.error == "err");
+        break;
+    }
+    case 2: {
+        const auto made = co_await coflux::timeout(coflux::output_of(here, {"sleep", "1000"}), milliseconds(n.amount));
+        COFLUX_HOLDS(&t, made.timed_out());
+        break;
+    }
+    default:
+        bool refused = false;
+        try {
+            (void)co_await coflux::output_of(here, {"echo", "abc"}, {.output_limit = 2});
+        } catch (const coflux::limit_exceeded&) {
+            refused = true;
+        }
+        COFLUX_HOLDS(&t, refused);
+    }
+    (void)co_await run(here, n.children[0], t);
+}
+#endif
 
 coflux::call<void> nearer(coflux::environment&, const node& n, trial& t) {
     auto&& here = co_await coflux::context();
@@ -651,14 +739,20 @@ coflux::call<void> does(coflux::environment&, const node& n, trial& t, witness& 
     case part::moved: co_await moved(here, n, t, w); break;
     case part::streamed: co_await streamed(here, n, t); break;
     case part::elsewhere: co_await elsewhere(here, n, t); break;
+    case part::lists: co_await lists(here, n, t); break;
+    case part::starts:
+#if COFLUX_PROGRAMS_ON_POOL
+        co_await starts(here, n, t);
+#endif
+        break;
     }
 }
 
 /// Whatever the program is, it ends within its limit, and nothing of it is left.
 root generated(coflux::environment&, borrowed<trial> t) {
     auto&& here = co_await coflux::context();
-    constexpr milliseconds limit(500);
-    const node program = random_program(t->choose);
+    constexpr milliseconds limit(on_pool ? 50 : 500);
+    const node program = random_program(t->choose, on_pool ? world::threads : world::simulated);
     if (t->says_programs) std::fprintf(stderr, "%s\n", to_text(program).c_str());
     const auto begun = coflux::clock::now();
     const std::size_t stop_after = t->choose(16);
@@ -670,7 +764,7 @@ root generated(coflux::environment&, borrowed<trial> t) {
     try {
         (void)co_await coflux::timeout(std::move(f), limit);
     } catch (const planned_error&) {}
-    t->expect(coflux::clock::now() - begun <= limit + milliseconds(20), "the program ended after its limit");
+    t->expect_in_time(coflux::clock::now() - begun <= limit + milliseconds(20), "the program ended after its limit");
 }
 
 const listed programs_of_generator{{"generated", generated}};

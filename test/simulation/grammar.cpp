@@ -7,11 +7,12 @@ namespace coflux_simulations {
 namespace {
 
 constexpr std::array<const char*, parts> names{
-    "value",    "yields",       "sleeps",   "timed",        "metered", "waits_for_ever", "fails",    "stops",
-    "sequence", "forked",       "viewed",   "attached",     "dropped", "abandons",       "outcome",  "caught",
-    "limited",  "limited_fork", "all",      "all_outcomes", "any",     "success",        "some",     "each",
-    "scope",    "collect",      "nearer",   "stopped",      "piped",   "nested",         "finished", "delayed",
-    "changed",  "result",       "selected", "throttled",    "moved",   "streamed",       "elsewhere"};
+    "value",     "yields",   "sleeps",   "timed",        "metered",  "waits_for_ever", "fails",
+    "stops",     "sequence", "forked",   "viewed",       "attached", "dropped",        "abandons",
+    "outcome",   "caught",   "limited",  "limited_fork", "all",      "all_outcomes",   "any",
+    "success",   "some",     "each",     "scope",        "collect",  "nearer",         "stopped",
+    "piped",     "nested",   "finished", "delayed",      "changed",  "result",         "selected",
+    "throttled", "moved",    "streamed", "elsewhere",    "lists",    "starts"};
 
 moment sum(moment a, moment b) {
     return std::min(never, a + b);
@@ -175,7 +176,9 @@ bounds model_of_kind(const node& n) {
         b.latest = sum(b.latest, std::max<moment>(amount, 15));
         return b;
     }
-    case part::streamed: return of_all(of, false);
+    case part::streamed:
+    case part::lists:
+    case part::starts: return of_all(of, false);
     }
     return {};
 }
@@ -201,8 +204,9 @@ bool requests_stops(part what) {
     }
 }
 
-bounds model(const node& n) {
+bounds model(const node& n, world runs_in) {
     bounds b = model_of_kind(n);
+    if (runs_in == world::threads) b.latest = never;
     for (const node& c : n.children) b.error_if_stopped = b.error_if_stopped || c.may.error || c.may.error_if_stopped;
     if (requests_stops(n.what)) b.error = b.error || b.error_if_stopped;
     return b;
@@ -220,31 +224,32 @@ std::size_t children_of(part what, const choices& choose) {
     case part::stopped:
     case part::changed:
     case part::result:
-    case part::elsewhere: return 1;
+    case part::elsewhere:
+    case part::starts: return 1;
     case part::piped:
     case part::nested: return 2;
     default: return static_cast<std::size_t>(what) < leaves ? 0 : 1 + choose(3);
     }
 }
 
-node grown(const choices& choose, std::size_t depth, std::size_t& left) {
+node grown(const choices& choose, world runs_in, std::size_t depth, std::size_t& left) {
     node n;
     left -= left == 0 ? 0 : 1;
     const bool leaf = depth == 0 || left == 0;
-    n.what = static_cast<part>(choose(leaf ? leaves : parts));
+    n.what = static_cast<part>(choose(leaf ? leaves : parts - (runs_in == world::simulated ? 1 : 0)));
     n.amount = 10 * choose(4);
     n.form = choose(16);
     for (std::size_t count = children_of(n.what, choose); count != 0; --count)
-        n.children.push_back(grown(choose, depth - 1, left));
-    n.may = model(n);
+        n.children.push_back(grown(choose, runs_in, depth - 1, left));
+    n.may = model(n, runs_in);
     return n;
 }
 
 }  // namespace
 
-node random_program(const choices& choose) {
+node random_program(const choices& choose, world runs_in) {
     std::size_t left = 64;
-    return grown(choose, 7, left);
+    return grown(choose, runs_in, 7, left);
 }
 
 std::string to_text(const node& n) {
@@ -252,7 +257,7 @@ std::string to_text(const node& n) {
     if (n.amount != 0) text += " " + std::to_string(n.amount);
     if (n.what == part::nested || n.what == part::all || n.what == part::any || n.what == part::finished ||
         n.what == part::timed || n.what == part::metered || n.what == part::result || n.what == part::selected ||
-        n.what == part::moved || n.what == part::streamed)
+        n.what == part::moved || n.what == part::streamed || n.what == part::elsewhere || n.what == part::starts)
         text += "/" + std::to_string(n.form);
     if (n.children.empty()) return text;
     text += "(";

@@ -51,10 +51,18 @@ enum class part : std::uint8_t {
     throttled,  ///< its children share a rate_limiter
     moved,      ///< its children wait for a timer, which is moved or stopped meanwhile
     streamed,   ///< read_to_end or copy of a source that awaits a child for each byte
-    elsewhere,  ///< awaits a fork of another executor
+    elsewhere,  ///< awaits a fork of another executor, on a pool one of another priority
+    lists,      ///< awaits a child for each entry of a directory
+    starts,     ///< output_of a program, then a child: on a pool alone, as no simulation has processes
 };
 constexpr std::size_t leaves = static_cast<std::size_t>(part::stops) + 1;
-constexpr std::size_t parts = static_cast<std::size_t>(part::elsewhere) + 1;
+constexpr std::size_t parts = static_cast<std::size_t>(part::starts) + 1;
+
+/// Where a program runs.
+enum class world : std::uint8_t {
+    simulated,  ///< in virtual time: each part ends in time
+    threads,    ///< in the machine's: any part may take for ever, and any limit may pass
+};
 
 /// Milliseconds of virtual time.
 using moment = std::int64_t;
@@ -83,7 +91,7 @@ struct node {
 using choices = std::function<std::size_t(std::size_t)>;
 
 /// A program and what may come of it. At most 64 parts, 7 deep.
-node random_program(const choices& choose);
+node random_program(const choices& choose, world runs_in);
 
 /// The program as text, for people.
 std::string to_text(const node& n);

@@ -44,7 +44,7 @@ failure run(const program& p, std::uint64_t seed, coflux::testing::chooser& choo
         if (t.broken() != nullptr) text = std::string("does not hold: ") + t.broken();
         tokens = t.live;
     }
-    if (text.empty() && frames.live != 0) text = std::to_string(frames.live) + " frames are alive";
+    if (text.empty() && frames.live != 0) text = std::to_string(frames.live.load()) + " frames are alive";
     if (text.empty() && tokens != 0) text = std::to_string(tokens) + " values are alive";
     if (made != nullptr) *made = sim.schedule();
     return text;

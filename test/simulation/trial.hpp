@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -33,8 +34,16 @@ template <typename T>
 borrowed(T&) -> borrowed<T>;
 using coflux::testing::sim_executor;
 using coflux::testing::simulation;
-using job = coflux::fork<void, sim_executor>;
-using root = coflux::task<void, sim_executor>;
+#if COFLUX_PROGRAMS_ON_POOL
+/// The programs run on threads, in the time of the machine: nothing is said of moments.
+inline constexpr bool on_pool = true;
+using program_executor = coflux::thread_pool_executor;
+#else
+inline constexpr bool on_pool = false;
+using program_executor = sim_executor;
+#endif
+using job = coflux::fork<void, program_executor>;
+using root = coflux::task<void, program_executor>;
 
 /// A program's random choices: SplitMix64, another sequence than the chooser's.
 class random_numbers {
@@ -55,10 +64,10 @@ private:
     std::uint64_t state_;
 };
 
-/// Counts the blocks that are out. One thread uses it.
+/// Counts the blocks that are out.
 class counted_frames final : public std::pmr::memory_resource {
 public:
-    std::size_t live = 0;
+    std::atomic<std::size_t> live{0};
 
 private:
     void* do_allocate(std::size_t bytes, std::size_t alignment) override {
@@ -88,19 +97,26 @@ public:
     random_numbers random;
     /// A number below its argument, for a program that is made of bytes where it is fuzzed.
     std::function<std::size_t(std::size_t)> choose = [this](std::size_t n) { return random.below(n); };
+#if COFLUX_PROGRAMS_ON_POOL
+    coflux::thread_pool_executor first{2};
+#else
     sim_executor first, second;  ///< in one simulation, the youngest
-    int live = 0;                ///< tokens
+#endif
+    std::atomic<int> live{0};    ///< tokens
     bool says_programs = false;  ///< one that is generated is printed first
     int stopped = 0;             ///< jobs that joined() found stopped
 
     void expect(bool holds, const char* what) noexcept {
-        if (!holds && broken_ == nullptr) broken_ = what;
+        const char* none = nullptr;
+        if (!holds) broken_.compare_exchange_strong(none, what);
     }
+    /// As expect(), of moments: in a simulation alone.
+    void expect_in_time(bool holds, const char* what) noexcept { expect(on_pool || holds, what); }
     /// The first that did not hold, or nullptr.
     [[nodiscard]] const char* broken() const noexcept { return broken_; }
 
 private:
-    const char* broken_ = nullptr;
+    std::atomic<const char*> broken_{nullptr};
 };
 
 /// A value that is never copied, and that the trial counts while it lives.
