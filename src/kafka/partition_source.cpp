@@ -1,7 +1,10 @@
 #include <coflux/kafka/partition_source.hpp>
 
 #include <algorithm>
+#include <cstddef>
+#include <functional>
 #include <stdexcept>
+#include <string>
 #include <utility>
 
 #include <coflux/core/context.hpp>
@@ -73,6 +76,29 @@ call<std::vector<position>> partitions_of(environment&, consumer_options reader,
     const std::int32_t count = co_await asks.partition_count(here, topic);
     for (std::int32_t p = 0; p != count; ++p) all.emplace_back(std::string(topic), p);
     co_await asks.close(here);
+    co_return all;
+}
+
+call<std::vector<position>> co_partitions_of(environment&, consumer_options reader, std::vector<std::string> topics,
+                                             std::int32_t number) {
+    auto&& here = co_await context();
+    if (topics.empty()) throw std::invalid_argument("coflux: Kafka: co_partitions_of() needs a topic");
+    consumer asks(reader);
+    std::vector<std::int32_t> counts;
+    for (const std::string& topic : topics) counts.push_back(co_await asks.partition_count(here, topic));
+    co_await asks.close(here);
+    if (std::ranges::adjacent_find(counts, std::not_equal_to()) != counts.end()) {
+        std::string text = "coflux: Kafka: topics that are joined have other numbers of partitions:";
+        for (std::size_t i = 0; i != topics.size(); ++i) {
+            text.append(i == 0 ? " " : ", ").append(topics[i]).append(" has ").append(std::to_string(counts[i]));
+        }
+        throw not_co_partitioned(text);
+    }
+    if (number < 0 || number >= counts.front())
+        throw std::invalid_argument("coflux: Kafka: the topic " + topics.front() + " has no partition " +
+                                    std::to_string(number));
+    std::vector<position> all;
+    for (std::string& topic : topics) all.emplace_back(std::move(topic), number);
     co_return all;
 }
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -59,5 +60,23 @@ static_assert(stream::committing_source<partition_source> && stream::seekable_so
 /// Errors, Stops: as consumer::partition_count().
 [[nodiscard("nothing is asked until this is awaited: co_await it")]] call<std::vector<position>>
 partitions_of(environment& env, consumer_options reader, std::string_view topic);
+
+/// Topics that are joined have other numbers of partitions. The text has each topic and its number.
+class not_co_partitioned : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+
+/// The partition `number` of each of the topics, for a job that joins them:
+/// `kafka::partition_source in(reader, co_await kafka::co_partitions_of(here, reader, {"orders", "payments"}, 2))`.
+///
+/// Records of a key are in partitions of the same number only where their topics have as many partitions, and are
+/// written by the same partitioner. The broker is asked for the numbers, so each process of a group that shares the
+/// partitions finds out for itself, whichever it has.
+/// Errors: not_co_partitioned; std::invalid_argument for no topic, and for a number that the topics do not have; as
+/// consumer::partition_count().
+/// Stops: as consumer::partition_count().
+[[nodiscard("nothing is asked until this is awaited: co_await it")]] call<std::vector<position>>
+co_partitions_of(environment& env, consumer_options reader, std::vector<std::string> topics, std::int32_t number);
 
 }  // namespace coflux::kafka

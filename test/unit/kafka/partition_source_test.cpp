@@ -120,4 +120,40 @@ TEST(kafka_partition_source, refuses_what_it_has_not) {
     });
 }
 
+// Which partition a process has does not matter: each asks the broker.
+TEST(kafka_partition_source, has_partitions_of_one_number_of_topics_that_are_joined) {
+    mock_cluster cluster;
+    for (const char* const topic : {"orders", "payments", "refunds"}) cluster.make_topic(topic, 3);
+    cluster.make_topic("returns", 4);
+    on_worker([&](environment&) -> call<void> {
+        auto&& here = co_await coflux::context();
+        const auto reader = cluster.member_of("joiners");
+        const auto names = [](auto... topic) { return std::vector<std::string>{topic...}; };
+        const std::vector<kafka::position> all{{"orders", 2}, {"payments", 2}, {"refunds", 2}};
+        EXPECT_EQ(co_await kafka::co_partitions_of(here, reader, names("orders", "payments", "refunds"), 2), all);
+        std::string refused;
+        for (const std::int32_t number : {0, 3}) {
+            try {
+                (void)co_await kafka::co_partitions_of(here, reader, names("orders", "payments", "returns"), number);
+            } catch (const kafka::not_co_partitioned& e) {
+                refused += e.what();
+            }
+        }
+        const std::string sentence =
+            "coflux: Kafka: topics that are joined have other numbers of partitions: orders has 3, payments has 3, "
+            "returns has 4";
+        EXPECT_EQ(refused, sentence + sentence);
+        std::size_t wrong = 0;
+        for (const auto& [topics, number] :
+             {std::pair(names("orders", "payments"), 3), std::pair(names("orders"), -1), std::pair(names(), 0)}) {
+            try {
+                (void)co_await kafka::co_partitions_of(here, reader, topics, number);
+            } catch (const std::invalid_argument&) {
+                ++wrong;
+            }
+        }
+        EXPECT_EQ(wrong, 3U);
+    });
+}
+
 }  // namespace
