@@ -2,14 +2,20 @@
 
 if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
     find_program(COFLUX_CCACHE ccache)
-    mark_as_advanced(COFLUX_CCACHE)
+    # A compiler's own memory takes a tenth less of its time from this malloc than from glibc's.
+    find_library(COFLUX_COMPILER_MALLOC libtcmalloc_minimal.so.4)
+    mark_as_advanced(COFLUX_CCACHE COFLUX_COMPILER_MALLOC)
     if(COFLUX_CCACHE)
         # Without this sloppiness it caches nothing that uses a precompiled header: it concerns __TIME__, what a header
         # defines, and the time at which a header was written. Without the next two nothing that another clone has
         # compiled is found. And what is not found is compiled at once: it is not preprocessed first.
         set(CMAKE_CXX_COMPILER_LAUNCHER
             "${CMAKE_COMMAND}" -E env "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_NOHASHDIR=1 CCACHE_DEPEND=1
-            CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime CCACHE_PCH_EXTSUM=1 "${COFLUX_CCACHE}")
+            CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime CCACHE_PCH_EXTSUM=1)
+        if(COFLUX_COMPILER_MALLOC)
+            list(APPEND CMAKE_CXX_COMPILER_LAUNCHER "LD_PRELOAD=${COFLUX_COMPILER_MALLOC}")
+        endif()
+        list(APPEND CMAKE_CXX_COMPILER_LAUNCHER "${COFLUX_CCACHE}")
     endif()
 endif()
 
