@@ -12,7 +12,9 @@
 #include <coflux/core/fork.hpp>
 #include <coflux/core/make_environment.hpp>
 #include <coflux/core/task.hpp>
+#include <coflux/core/this_coroutine.hpp>
 #include <coflux/executor/thread_pool.hpp>
+#include <coflux/sync/mutex.hpp>
 
 #include "machine.hpp"
 
@@ -196,6 +198,34 @@ TEST_P(many_processors, a_maker_that_computes_is_held_up_by_few_fences) {
     EXPECT_LT(f.fences, 2);
     EXPECT_LT(f.interrupts, 3);
     EXPECT_LT(f.moved, 100);
+}
+
+/// Takes a lock again as soon as it has given it up.
+coflux::fork<void, pool> takes_turns(environment&, coflux::borrowed<coflux::mutex> lock, std::size_t times) {
+    for (std::size_t i = 0; i != times; ++i) {
+        const auto guard = co_await lock->lock();
+        if (i == 0) co_await coflux::yield();  // the others come for it meanwhile, and it is handed on from then on
+    }
+}
+task<watched, pool> hands_a_lock_on(environment&, std::size_t tasks, std::size_t times) {
+    auto&& here = co_await context();
+    coflux::mutex lock;
+    const watch from_here;
+    std::vector<coflux::fork<void, pool>> all;
+    for (std::size_t i = 0; i != tasks; ++i) all.push_back(takes_turns(here, coflux::borrowed(lock), times));
+    co_await coflux::when_all(std::move(all));
+    co_return from_here.so_far();
+}
+TEST_P(many_processors, a_lock_that_is_handed_on_stays_with_a_worker) {
+    pool p(n());
+    auto env = make_environment(p);
+    machine::compute(until_all_park);
+    constexpr std::size_t tasks = 8;
+    constexpr std::size_t times = 5'000;
+    const for_each f(hands_a_lock_on(env, tasks, times).get(), tasks * times);
+    print("a lock handed on among 8 tasks", n(), f);
+    EXPECT_LT(f.moved, 0.1);
+    EXPECT_LT(f.wakes, 0.0005);
 }
 
 TEST(two_nodes, thefts_of_a_pinned_pool_stay_near) {

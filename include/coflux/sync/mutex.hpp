@@ -81,6 +81,8 @@ private:
     }
     COFLUX_ASIDE void leave_slowly() noexcept;
     bool take_now(want) noexcept { return enter(); }
+    // relaxed: pairs with nothing.
+    [[nodiscard]] bool is_awaited() const noexcept { return state_.load(detail::memory_order_relaxed) == has_waiters; }
     /// Under the list's lock, for a waiter to be: true if it has the lock; else the mutex has waiters.
     bool ready_or_mark(want) noexcept;
     void unmark() noexcept;

@@ -411,6 +411,42 @@ TEST(law_08_ready_awaits, go_on_where_no_executor_runs_the_coroutine) {
     EXPECT_EQ(done, give_up);
 }
 
+/// Takes turns at a lock that each task wants again as soon as it has given it up.
+template <typename E, typename Take>
+coflux::fork<void, E> takes_turns(environment&, Take take, int self, borrowed<std::vector<int>> turns) {
+    while (turns->size() < 30'000) {
+        const auto guard = co_await take();
+        turns->push_back(self);
+        // All wait for it then, and it is handed from each to the next.
+        for (int i = 0; turns->size() == 1 && i < 10; ++i) co_await coflux::yield();
+    }
+}
+template <typename E, typename Take>
+call<void> keep_their_places(environment& here, Take take) {
+    std::vector<int> turns;
+    turns.reserve(30'003);
+    auto a = takes_turns<E>(here, take, 0, borrowed(turns));
+    auto b = takes_turns<E>(here, take, 1, borrowed(turns));
+    auto c = takes_turns<E>(here, take, 2, borrowed(turns));
+    co_await coflux::when_all(std::move(a), std::move(b), std::move(c));
+    std::size_t out_of_turn = 0;
+    for (std::size_t i = 10; i < 30'000; ++i) out_of_turn += turns[i] == turns[i - 3] ? 0 : 1;
+    EXPECT_EQ(out_of_turn, 0U);
+}
+template <typename E>
+coflux::task<void, E> all_keep_their_places(environment&) {
+    auto&& here = co_await coflux::context();
+    coflux::mutex mutex;
+    co_await keep_their_places<E>(here, [&mutex] { return mutex.lock(); });
+    coflux::shared_mutex shared;
+    co_await keep_their_places<E>(here, [&shared] { return shared.lock(); });
+    coflux::semaphore permits{1};
+    co_await keep_their_places<E>(here, [&permits] { return permits.acquire_guard(); });
+}
+TEST(law_08_ready_awaits, keep_their_places_at_a_lock_that_others_wait_for) {
+    on_each_executor([]<typename E>(environment& env, E&) { return all_keep_their_places<E>(env); });
+}
+
 // --- time ------------------------------------------------------------------------------------------------------------
 
 template <typename E>

@@ -228,7 +228,10 @@ private:
 /// lazy_wait for what keeps others out, as a lock does. Where the round is over it lets them run before it is tried: a
 /// lock that was held meanwhile would be waited for by all that run, and handed from each to the next from then on.
 ///
-/// Shapes: `Primitive` also has `take_now(want)`, true if the operation has been done.
+/// Where others wait for it already, it waits behind them at once: that ends its step, too.
+///
+/// Shapes: `Primitive` also has `take_now(want)`, true if the operation has been done, and `is_awaited()`, true if
+/// coroutines waited a moment ago.
 template <typename Primitive>
 class lock_wait : protected lazy_wait<Primitive> {
     using base = lazy_wait<Primitive>;
@@ -254,6 +257,8 @@ protected:
 private:
     COFLUX_COLD std::coroutine_handle<> try_later(promise_base& p, Primitive& of, want wants) {
         base::progress_ = wait_progress::none;
+        // [lock_wait.behind_waiters]
+        if (of.is_awaited()) return base::wait(p, of, wants);
         make_record(p, of, wants);
         (void)p.begin_suspend();  // a stop is looked for where it must wait
         if (p.runs_on() == nullptr) return take_or_wait(p, of, wants);
