@@ -13,9 +13,12 @@ namespace detail {
 
 run_loop_state::run_loop_state()
     : serial_loop("a run_loop", std::chrono::nanoseconds(0), std::chrono::nanoseconds(0),
-                  std::chrono::nanoseconds::max()) {}
+                  std::chrono::nanoseconds::max()) {
+    metrics_.enter("run_loop", static_cast<serial_loop&>(*this));
+}
 
 run_loop_state::~run_loop_state() {
+    metrics_.leave();
     if (!is_in_its_process()) return;
     COFLUX_VERIFY(!runs_.load(memory_order_relaxed), "a run_loop is destroyed while it runs");
     close();
@@ -37,6 +40,7 @@ std::size_t run_loop_state::run(const limits& l) {
             begin_turn();
             const std::size_t in_round = l.most == 1 ? run_single(this_thread) : run_round(this_thread);
             resumed += in_round;
+            count_resumed(in_round);
             if (resumed >= l.most) break;
             const clock_tick now = l.deadline == timing_wheel::never ? at_once : tick_now();
             if (now >= l.deadline) break;

@@ -10,6 +10,7 @@
 
 #include "core/detail/scope/left_behind.hpp"
 #include "executor/detail/strand_state.hpp"
+#include "executor/detail/worker_metrics.hpp"
 #include "executor/pool/pool_worker.hpp"
 #include "executor/pool/worker_places.hpp"
 #include "os/thread/heavy_fence.hpp"
@@ -78,6 +79,7 @@ thread_pool::thread_pool(thread_pool_options options)
     for (std::size_t i = 0; i < n; ++i) workers_.push_back(std::make_unique<pool_worker>(*this, i, places));
     try {
         for (std::size_t i = 0; i < n; ++i) threads_.emplace_back([w = workers_[i].get()] { w->serve(); });
+        metrics_.enter(options_.name, *this);
     } catch (...) {
         idle_.end();
         for (std::size_t i = 0; i < threads_.size(); ++i) workers_[i]->unpark();
@@ -87,6 +89,7 @@ thread_pool::thread_pool(thread_pool_options options)
 }
 
 thread_pool::~thread_pool() {
+    metrics_.leave();
     if (!process_.is_here()) {  // nor are the threads: what they would have left stays as it is
         auto* const left = new left_by_fork{std::move(workers_), std::move(threads_)};
         left->next = left_by_forks.exchange(left, memory_order_acq_rel);  // pairs with itself
@@ -135,6 +138,17 @@ std::uint64_t thread_pool::lone_pushes() const noexcept {
     std::uint64_t all = 0;
     for (const auto& w : workers_) all += w->lone_pushes_.load(memory_order_relaxed);  // pairs with nothing: a hint
     return all;
+}
+
+void thread_pool::add_metrics(metric_snapshot& to) const {
+    to.add(worker_metrics::workers, std::uint64_t{workers_.size()});
+    const auto add_queue = [&to](const char* name, const injection_queue& queue) {
+        to.add(worker_metrics::shared_queue_length, std::uint64_t{queue.size()}, {{"queue", name}});
+    };
+    add_queue("outside", injected_);
+    add_queue("high", high_.queue);
+    add_queue("low", low_.queue);
+    for (const auto& w : workers_) w->add_metrics(to);
 }
 
 std::vector<worker_counters> thread_pool::counters() const {

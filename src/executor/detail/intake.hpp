@@ -89,6 +89,11 @@ public:
         const adaptive_guard held(lock_);
         return f(rests_);
     }
+    /// How many were pushed that the taker has not taken over yet. Any thread.
+    [[nodiscard]] std::size_t pushed() noexcept {
+        const adaptive_guard held(lock_);
+        return pushed_.size();
+    }
     void attend() noexcept {
         const adaptive_guard held(lock_);
         rests_ = false;

@@ -10,8 +10,10 @@
 
 #include "core/detail/scope/left_behind.hpp"
 #include "event/look_portion.hpp"
+#include "inspect/timer_metrics.hpp"
 #include "os/thread/thread.hpp"
 #include "time/detail/timer_watch.hpp"
+#include "worker_metrics.hpp"
 
 namespace coflux::detail {
 namespace {
@@ -153,6 +155,7 @@ clock_tick serial_loop::sleeps_until() const noexcept {
 
 void serial_loop::wait(clock_tick deadline) noexcept {
     const clock_tick ran_out = tick_now();
+    busy_.end(ran_out);
     clock_tick now = ran_out;
     unsigned looks = 0;
     for (unsigned pauses = 4; now < deadline; pauses = std::min(pauses * 2, most_pauses)) {
@@ -170,6 +173,7 @@ void serial_loop::wait(clock_tick deadline) noexcept {
         if (++looks % looks_between_yields == 0 && sleeps_until() > now) yield_processor();
         now = tick_now();
     }
+    busy_.begin(now);
     spin_.work_came(now - ran_out);
     waited_until_ = now;
 }
@@ -183,6 +187,7 @@ bool serial_loop::sleep_in_place(clock_tick until) noexcept {
 void serial_loop::park(clock_tick until) noexcept {
     if (has_work() || !rest()) return;
     if (begin_to_rest()) {
+        sleeps_.store(sleeps_.load(memory_order_relaxed) + 1, memory_order_relaxed);
         const clock_tick gives_back_at = keep_memory_ == timing_wheel::never ? keep_memory_ : tick_now() + keep_memory_;
         memory_.begin();
         timers_.prepare_park();
@@ -196,6 +201,17 @@ void serial_loop::park(clock_tick until) noexcept {
     }
     end_rest();
     attend();
+}
+
+void serial_loop::add_metrics(metric_snapshot& to) {
+    const auto labels = worker_metrics::of_worker(0);
+    to.add(worker_metrics::workers, std::uint64_t{1});
+    to.add(worker_metrics::shared_queue_length, std::uint64_t{posted()}, {{"queue", "outside"}});
+    to.add(worker_metrics::resumed, resumed_.load(memory_order_relaxed), labels);
+    to.add(worker_metrics::sleeps, sleeps_.load(memory_order_relaxed), labels);
+    to.add(worker_metrics::queue_length, std::uint64_t{forks_.size() + ready_.size()}, labels);
+    timer_metrics::add(to, timers_.counts(), labels);
+    if (has_one_thread()) worker_metrics::add_busy(to, 0, busy_);
 }
 
 }  // namespace coflux::detail

@@ -11,11 +11,13 @@
 #include <coflux/executor/worker.hpp>
 #include <coflux/time/detail/timer_queue.hpp>
 
+#include "busy_clock.hpp"
 #include "event/event_source.hpp"
 #include "event/look_pace.hpp"
 #include "executor/pool/spin_budget.hpp"
 #include "executor/pool/timer_pace.hpp"
 #include "executor_door.hpp"
+#include "inspect/metric_source.hpp"
 #include "memory/detail/idle_memory.hpp"
 #include "os/process/process.hpp"
 #include "os/thread/parker.hpp"
@@ -31,6 +33,9 @@ public:
     void execute(std::coroutine_handle<> h) noexcept;
     [[nodiscard]] void* identity() const noexcept { return door_.identity(); }
     using door = executor_door<serial_loop>;
+
+    /// Errors: std::bad_alloc.
+    void add_metrics(metric_snapshot& to);
 
     /// For messages: "a worker".
     [[nodiscard]] const char* what() const noexcept { return what_; }
@@ -76,8 +81,16 @@ protected:
     /// Waits until something is queued, until wake(), or until `deadline`, or shorter; looks for a while, then parks.
     void wait(clock_tick deadline) noexcept;
     [[nodiscard]] clock_tick next_deadline() const noexcept { return timers_.next_deadline(); }
+    /// It has resumed `n` coroutines since it was told last.
+    void count_resumed(std::size_t n) noexcept {
+        resumed_.store(resumed_.load(memory_order_relaxed) + n, memory_order_relaxed);
+    }
 
-    /// No thread runs it any more: what still waits on it is a checked error.
+    // Counters: written by the thread that runs it, read by any: relaxed, pairs with nothing.
+    busy_clock busy_;  // where the thread is its own
+    metric_source metrics_;
+
+    /// No thread runs it any more, and metrics_ was left: what still waits on it is a checked error.
     void close() noexcept;
     [[nodiscard]] bool is_in_its_process() const noexcept { return process_.is_here(); }
 
@@ -116,6 +129,8 @@ private:
     os::parker parker_;
     idle_memory memory_;
     look_pace event_pace_;
+    atomic<std::uint64_t> resumed_{0};
+    atomic<std::uint64_t> sleeps_{0};
 };
 
 }  // namespace coflux::detail

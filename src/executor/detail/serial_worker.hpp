@@ -80,6 +80,9 @@ public:
     auto while_it_stays(F f) noexcept {
         return intake_.with_lock(f);
     }
+    /// How many were posted that the executor has not taken over yet.
+    /// Threads: any.
+    [[nodiscard]] std::size_t posted() noexcept { return intake_.pushed(); }
     /// The executor has roused itself.
     void attend() noexcept { intake_.attend(); }
 

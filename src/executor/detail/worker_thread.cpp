@@ -14,6 +14,7 @@ worker_thread::worker_thread(worker_options options, const char* what)
       options_(std::move(options)) {}
 
 void worker_thread::start() {
+    metrics_.enter(options_.name, static_cast<serial_loop&>(*this));
     thread_ = thread([this] { serve(); });
 }
 
@@ -23,6 +24,7 @@ worker_thread::~worker_thread() {
 
 void worker_thread::end() noexcept {
     if (ends_.load(memory_order_relaxed)) return;  // written by this thread
+    metrics_.leave();
     const bool is_here = is_in_its_process();
     COFLUX_VERIFY(!is_here || of_thread_for(identity()) == nullptr, "%s is destroyed on its own thread", what());
     ends_.store(true, memory_order_release);                             // pairs with serve()
@@ -38,9 +40,13 @@ void worker_thread::serve() noexcept {
     os::expect_precise_wake_ups();
     enter();
     const on_this_thread here(*this);
+    busy_.begin(tick_now());
     for (;;) {
         begin_turn();
-        if (run_round(this_thread) != 0) continue;
+        if (const std::size_t resumed = run_round(this_thread); resumed != 0) {
+            count_resumed(resumed);
+            continue;
+        }
         // acquire pairs with end(): what came before it is in sight.
         if (!ends_.load(memory_order_acquire)) {
             wait(timing_wheel::never);

@@ -11,6 +11,8 @@
 #include <coflux/core/detail/thread/transfer.hpp>
 
 #include "event/look_portion.hpp"
+#include "executor/detail/worker_metrics.hpp"
+#include "inspect/timer_metrics.hpp"
 #include "os/thread/thread.hpp"
 
 namespace coflux::detail {
@@ -50,6 +52,7 @@ void pool_worker::serve() noexcept {
     // Position-independent code finds this_thread by a call. The optimiser would make it anew at each access.
     thread_state* self = &this_thread;
     asm("" : "+r"(self));
+    busy_.begin(tick_now());
     while (const std::coroutine_handle<> h = next()) {
         count(resumed_);
         self->nested_limit = self->open_nested_limit;
@@ -184,11 +187,15 @@ std::coroutine_handle<> pool_worker::search() noexcept {
     const clock_tick ran_out = tick_now();
     const bool served_events = event_steps_.measures();
     bool is_spare = served_events && others_serve_events();
+    busy_.end(ran_out);
     event_steps_.end(ran_out);
     if (std::exchange(stole_, false)) steal_backoff_.theft_ended(ran_out - stolen_at_);
     if (!is_spare && look_at_events()) {
         event_steps_.begin(ran_out, queued());
-        if (void* const ready = ready_.take()) return std::coroutine_handle<>::from_address(ready);
+        if (void* const ready = ready_.take()) {
+            busy_.begin(ran_out);
+            return std::coroutine_handle<>::from_address(ready);
+        }
     }
     for (clock_tick begin = ran_out;; begin = tick_now()) {
         pool_.idle_.begin_search(parker_);
@@ -230,6 +237,7 @@ std::coroutine_handle<> pool_worker::search() noexcept {
         pool_.idle_.end_search(static_cast<bool>(found), is_more_in_sight,
                                stole_ && !crowded ? victim_->forks_.size() : 0);
         if (found) {
+            busy_.begin(now);
             event_steps_.begin(now, from_events ? queued() + 1 : 0);
             spin_.work_came(now - ran_out);
             rounds_.restart(now);
@@ -441,6 +449,22 @@ void pool_worker::notify_of(std::size_t queued) noexcept {
 void pool_worker::push_shared(injection_queue& to, std::coroutine_handle<> h) noexcept {
     to.push(h);
     if (has_sleepers()) notify_of(queued() + to.size());
+}
+
+// --- metrics ---------------------------------------------------------------------------------------------------------
+
+void pool_worker::add_metrics(metric_snapshot& to) const {
+    const worker_counters c = counters();
+    const auto labels = worker_metrics::of_worker(position_);
+    to.add(worker_metrics::resumed, c.resumed, labels);
+    to.add(worker_metrics::stolen, c.stolen, labels);
+    to.add(worker_metrics::injected, c.injected, labels);
+    to.add(worker_metrics::sleeps, c.sleeps, labels);
+    to.add(worker_metrics::wakes, c.wakes, labels);
+    to.add(worker_metrics::looks, c.looks, labels);
+    to.add(worker_metrics::queue_length, std::uint64_t{queued()}, labels);
+    timer_metrics::add(to, timers_.counts(), labels);
+    worker_metrics::add_busy(to, position_, busy_);
 }
 
 void pool_worker::overflow(std::coroutine_handle<> h) noexcept {

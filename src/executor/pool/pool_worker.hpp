@@ -17,6 +17,7 @@
 
 #include "event/look_pace.hpp"
 #include "event_steps.hpp"
+#include "executor/detail/busy_clock.hpp"
 #include "memory/detail/idle_memory.hpp"
 #include "os/thread/parker.hpp"
 #include "round_clock.hpp"
@@ -61,6 +62,8 @@ public:
                 injected_.load(memory_order_relaxed), sleeps_.load(memory_order_relaxed),
                 wakes_.load(memory_order_relaxed),    looks_.load(memory_order_relaxed)};
     }
+    /// Errors: std::bad_alloc.
+    void add_metrics(metric_snapshot& to) const;
     using worker::push_ready;
     /// Queues `h` where all workers take. Called on this worker's thread.
     void push_shared(injection_queue& to, std::coroutine_handle<> h) noexcept;
@@ -161,6 +164,7 @@ private:
     int glances_ = 0;                        // without a change, glances_enough at most; the last one at:
     int changes_ = 0;                        // glances that saw one, since the last theft
     clock_tick glanced_at_ = 0;
+    busy_clock busy_;
     counter resumed_{0}, stolen_{0}, injected_{0}, sleeps_{0}, wakes_{0}, looks_{0};
     counter lone_pushes_{0};                      // of a coroutine onto empty queues while a worker slept
     alignas(cache_line) counter stolen_from_{0};  // thefts from us; written by the thieves

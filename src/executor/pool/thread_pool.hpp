@@ -15,6 +15,7 @@
 #include "executor/detail/executor_door.hpp"
 #include "idle_workers.hpp"
 #include "injection_queue.hpp"
+#include "inspect/metric_source.hpp"
 #include "os/process/process.hpp"
 #include "pool_events.hpp"
 
@@ -50,6 +51,8 @@ public:
 
     std::size_t size() const noexcept { return workers_.size(); }
     std::vector<worker_counters> counters() const;
+    /// Errors: std::bad_alloc.
+    void add_metrics(metric_snapshot& to) const;
     /// Pushes of a lone coroutine while a worker slept.
     std::uint64_t lone_pushes() const noexcept;
     /// Its identity in environments, which find it by execute_on().
@@ -80,6 +83,7 @@ private:
     pool_priority low_{*this};
     std::vector<std::unique_ptr<pool_worker>> workers_;
     std::vector<thread> threads_;
+    metric_source metrics_;
 };
 
 }  // namespace coflux::detail

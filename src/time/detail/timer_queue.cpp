@@ -15,7 +15,10 @@ timer_queue::~timer_queue() {
 
 void timer_queue::arm_deferred(clock_tick now) noexcept {
     const adaptive_guard held(lock_);
-    while (deferred_timer* const t = deferred_.pop_front()) wheel_.insert(*t, t->end_.after(now));
+    while (deferred_timer* const t = deferred_.pop_front()) {
+        wheel_.insert(*t, t->end_.after(now));
+        counts_.add_armed();
+    }
     // seq_cst: as in arm().
     if (wheel_.next_deadline() < next_deadline()) next_.store(wheel_.next_deadline(), memory_order_seq_cst);
 }
@@ -45,6 +48,7 @@ std::size_t timer_queue::hand_out_locked(clock_tick now) noexcept {
         t->kind_->due(*t);
         lock_.lock();
     }
+    counts_.add_fired(handed_out);
     publish_next();
     lock_.unlock();
     return handed_out;
@@ -63,6 +67,7 @@ bool timer_queue::hand_out_one() noexcept {
     {
         const adaptive_guard held(lock_);
         t = static_cast<timer*>(wheel_.take());
+        if (t != nullptr) counts_.add_fired(1);
         publish_next();
     }
     if (t == nullptr) return false;

@@ -4,6 +4,7 @@
 
 #include <coflux/base/thread.hpp>
 #include <coflux/core/detail/wait/wait_operation.hpp>
+#include <coflux/time/detail/timer_counts.hpp>
 #include <coflux/time/detail/timer_queue.hpp>
 
 #include "os/process/process.hpp"
@@ -18,6 +19,8 @@ public:
     /// That of the calling thread's driver, else the process's, whose thread starts in the first call. Errors:
     /// std::system_error when the system has no more threads.
     static timer_service& shared();
+    /// The counts of the process's; nullptr where no coroutine has needed it.
+    [[nodiscard]] static const timer_counts* counts_of_process() noexcept;
 
     /// One without a thread, whose owner looks at it.
     explicit timer_service(clock_tick now) noexcept : wheel_(now) {}
@@ -47,6 +50,7 @@ private:
 
     mutex lock_;  // guards what is between here and parker_
     timing_wheel wheel_;
+    timer_counts counts_;
     clock_tick sleeps_until_ = 0;  // the thread looks at the wheel at this time at the latest; 0: before it sleeps
     bool ends_ = false;
     os::parker parker_;

@@ -15,6 +15,7 @@
 #include <coflux/core/detail/thread/thread_state.hpp>
 #include <coflux/core/executor.hpp>
 #include <coflux/time/clock.hpp>
+#include <coflux/time/detail/timer_counts.hpp>
 #include <coflux/time/detail/timing_wheel.hpp>
 
 namespace coflux::detail {
@@ -164,6 +165,7 @@ public:
         // [timer_queue.arm.refused]
         if (refused()) return false;
         wheel_.insert(t, deadline);
+        counts_.add_armed();
         // seq_cst: before a look at what the watch knows; pairs with its look at next_ (timer_watch.hpp).
         // [timer_queue.arm.next]
         if (deadline < next_.load(memory_order_relaxed)) next_.store(deadline, memory_order_seq_cst);
@@ -193,6 +195,7 @@ public:
         // [timer_queue.take.lock]
         const adaptive_guard held(lock_);
         if (!wheel_.cancel(t)) return false;
+        counts_.add_cancelled();
         if (t.deadline() <= next_.load(memory_order_relaxed)) publish_next();
         return true;
     }
@@ -206,6 +209,8 @@ public:
     [[nodiscard]] COFLUX_INLINE bool nothing_to_look_at() const noexcept {
         return next_deadline() == timing_wheel::never;
     }
+    /// Counts those that were armed: not those that the owner has deferred and not armed.
+    [[nodiscard]] const timer_counts& counts() const noexcept { return counts_; }
     /// Hands out what is due at `now`, up to a portion. Returns how many coroutines and limits that were.
     std::size_t look(clock_tick now) noexcept;
     /// look() for a thread other than the owner's: 0 if another one is looking at this moment.
@@ -273,6 +278,7 @@ private:
     }
 
     adaptive_lock lock_;  // guards wheel_, and with it each timer's position; next_ is written under it
+    timer_counts counts_;
     timing_wheel wheel_;
     timer_watch* const watch_;
     const void* const defers_for_;

@@ -1,0 +1,116 @@
+// The page docs/design/metrics.md has the protocol.
+#include "metric_source.hpp"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include <coflux/base/assert.hpp>
+#include <coflux/base/atomic.hpp>
+#include <coflux/base/intrusive_list.hpp>
+#include <coflux/base/thread.hpp>
+
+#include "process_metrics.hpp"
+
+namespace coflux::detail {
+
+using inspect::metric_bucket;
+using inspect::metric_family;
+using inspect::metric_label;
+
+// --- a reading -------------------------------------------------------------------------------------------------------
+
+void metric_snapshot::add(const metric_family& family, double value, std::vector<metric_label> labels) {
+    if (!executor_.empty()) labels.insert(labels.begin(), {"executor", executor_});
+    entries_.push_back({&family, std::move(labels), value, {}, entries_.size()});
+}
+
+void metric_snapshot::add_histogram(const metric_family& family, double sum, std::vector<metric_bucket> buckets,
+                                    std::vector<metric_label> labels) {
+    add(family, sum, std::move(labels));
+    entries_.back().buckets = std::move(buckets);
+}
+
+void metric_snapshot::sort() {
+    std::sort(entries_.begin(), entries_.end(), [](const entry& a, const entry& b) {
+        return std::tie(a.family->name, a.position) < std::tie(b.family->name, b.position);
+    });
+}
+
+// --- the sources -----------------------------------------------------------------------------------------------------
+
+/// Those of a process.
+class metric_registry {
+public:
+    /// Lifetime: never destroyed. A child of fork() has its own: another thread of the parent may have held the lock of
+    /// the parent's, and what is registered there runs in the parent.
+    static metric_registry& here();
+
+    void enter(metric_source& of) {
+        const lock_guard<mutex> held(lock_);
+        unsigned highest = 0;
+        for (const metric_source* s = sources_.front(); s != nullptr; s = s->next) {
+            if (s->name_ == of.name_) highest = std::max(highest, s->number_);
+        }
+        of.number_ = highest + 1;
+        sources_.push_back(of);
+    }
+    void leave(metric_source& of) noexcept {
+        const lock_guard<mutex> held(lock_);
+        (void)sources_.remove(of);
+        of.number_ = 0;
+    }
+    void read(metric_snapshot& to) {
+        const lock_guard<mutex> held(lock_);
+        for (const metric_source* s = sources_.front(); s != nullptr; s = s->next) {
+            to.set_executor(s->shown_name());
+            s->read_(s->of_, to);
+        }
+        to.set_executor({});
+    }
+
+private:
+    explicit metric_registry(metric_registry* parents) noexcept : parents_(parents) {}
+
+    mutex lock_;  // guards sources_; taken by registration and by readings alone
+    intrusive_queue<metric_source> sources_;
+    os::process_mark process_;
+    [[maybe_unused]] metric_registry* const parents_;  // keeps it reachable
+};
+
+metric_registry& metric_registry::here() {
+    // nullptr: there is none; else the last one that was made. Replaced in a child, by the first thread that comes.
+    static constinit atomic<metric_registry*> latest{nullptr};
+    metric_registry* found = latest.load(memory_order_acquire);  // pairs with the exchange
+    while (found == nullptr || !found->process_.is_here()) {
+        auto* const fresh = new metric_registry(found);
+        // release: the registry is whole. acquire: so is that of the thread that came first.
+        if (latest.compare_exchange_strong(found, fresh, memory_order_acq_rel, memory_order_acquire)) return *fresh;
+        delete fresh;
+    }
+    return *found;
+}
+
+void metric_source::enter(std::string name, void* of, reader read) {
+    COFLUX_VERIFY(number_ == 0, "a source of metrics is registered twice");
+    name_ = std::move(name);
+    of_ = of;
+    read_ = read;
+    metric_registry::here().enter(*this);
+}
+
+void metric_source::leave() noexcept {
+    if (number_ != 0 && process_.is_here()) metric_registry::here().leave(*this);
+}
+
+std::string metric_source::shown_name() const {
+    return number_ == 1 ? name_ : name_ + '#' + std::to_string(number_);
+}
+
+void metric_source::read_all(metric_snapshot& to) {
+    metric_registry::here().read(to);
+    add_process_metrics(to);
+    to.sort();
+}
+
+}  // namespace coflux::detail

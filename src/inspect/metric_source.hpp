@@ -1,0 +1,92 @@
+// Where the objects are that count something. The page docs/design/metrics.md has the protocol.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <coflux/base/config.hpp>
+#include <coflux/inspect/metrics.hpp>
+
+#include "os/process/process.hpp"
+
+namespace coflux::detail {
+
+/// The metrics of one moment.
+class metric_snapshot {
+public:
+    struct entry {
+        const inspect::metric_family* family;
+        std::vector<inspect::metric_label> labels;
+        double value;
+        std::vector<inspect::metric_bucket> buckets;
+        std::size_t position;  // as it was read
+    };
+
+    /// The name of what is read next, which each of its metrics has as the label `executor`; empty: no such label.
+    void set_executor(std::string name) { executor_ = std::move(name); }
+    [[nodiscard]] const std::string& executor() const noexcept { return executor_; }
+
+    /// Errors: std::bad_alloc.
+    void add(const inspect::metric_family& family, double value, std::vector<inspect::metric_label> labels = {});
+    void add(const inspect::metric_family& family, std::uint64_t value,
+             std::vector<inspect::metric_label> labels = {}) {
+        add(family, static_cast<double>(value), std::move(labels));
+    }
+    void add_histogram(const inspect::metric_family& family, double sum, std::vector<inspect::metric_bucket> buckets,
+                       std::vector<inspect::metric_label> labels);
+
+    /// By families; the metrics of one as they were read.
+    void sort();
+    [[nodiscard]] const std::vector<entry>& entries() const noexcept { return entries_; }
+
+private:
+    std::string executor_;
+    std::vector<entry> entries_;
+};
+
+/// An object that counts something, as long as it is registered.
+///
+/// Threads: any, one at a time.
+/// Lifetime: in a child of fork() none is registered that the parent has made.
+class metric_source {
+public:
+    metric_source() = default;
+    metric_source(const metric_source&) = delete;
+    metric_source& operator=(const metric_source&) = delete;
+    ~metric_source() { leave(); }
+
+    /// From now on `of.add_metrics(metric_snapshot&)` is called in each reading, on any thread. It resumes and wakes
+    /// nothing. Where another source has `name` already, this one has a number behind it.
+    /// Errors: std::system_error, std::bad_alloc.
+    /// Pre: it is not registered.
+    template <typename T>
+    void enter(std::string name, T& of) {
+        enter(std::move(name), &of, [](void* what, metric_snapshot& to) { static_cast<T*>(what)->add_metrics(to); });
+    }
+    /// From now on it is not called any more. Waits for the end of a reading.
+    void leave() noexcept;
+
+    /// Reads all.
+    static void read_all(metric_snapshot& to);
+
+private:
+    friend class metric_registry;
+    friend struct own_links;
+    using reader = void (*)(void* of, metric_snapshot& to);
+
+    void enter(std::string name, void* of, reader read);
+    [[nodiscard]] std::string shown_name() const;
+
+    std::string name_;
+    unsigned number_ = 0;  // of those of its name; 0: not registered
+    os::process_mark process_;
+    void* of_ = nullptr;
+    reader read_ = nullptr;
+    metric_source* next = nullptr;
+    metric_source* previous = nullptr;
+};
+
+}  // namespace coflux::detail
