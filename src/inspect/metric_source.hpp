@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include <coflux/base/config.hpp>
+#include <coflux/base/atomic.hpp>
 #include <coflux/inspect/metrics.hpp>
 
 #include "os/process/process.hpp"
@@ -87,6 +87,28 @@ private:
     reader read_ = nullptr;
     metric_source* next = nullptr;
     metric_source* previous = nullptr;
+};
+
+/// Something that a process has one of, and that counts something. Static.
+///
+/// Threads: any.
+class process_metric_source {
+public:
+    constexpr explicit process_metric_source(void (*read)(metric_snapshot& to)) noexcept : read_(read) {}
+    process_metric_source(const process_metric_source&) = delete;
+    process_metric_source& operator=(const process_metric_source&) = delete;
+
+    /// From now on it is asked in each reading; again: nothing happens.
+    void enter() noexcept;
+
+private:
+    friend class metric_source;
+
+    static void read_all(metric_snapshot& to);
+
+    void (*const read_)(metric_snapshot& to);
+    atomic<bool> entered_{false};  // true: it is in the list, or about to be
+    process_metric_source* next_ = nullptr;
 };
 
 }  // namespace coflux::detail

@@ -5,6 +5,7 @@
 
 #include "io/detail/byte_transfer.hpp"
 #include "io/detail/descriptor.hpp"
+#include "io/detail/io_counts.hpp"
 #include "os/net/message.hpp"
 #include "os/net/socket.hpp"
 #include "os/net/unix_socket.hpp"
@@ -72,6 +73,7 @@ io_result<std::size_t> byte_writer::try_write_some(std::span<const std::byte> fr
     const std::ptrdiff_t n = how_->write_now(on, from);
     if (detail::os::would_block(n)) return std::size_t{0};
     if (n < 0) return detail::io_error(n);
+    detail::io_counts::count_bytes(detail::direction::out, n);
     return static_cast<std::size_t>(n);
 }
 

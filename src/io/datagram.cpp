@@ -7,6 +7,7 @@
 
 #include "io/detail/byte_transfer.hpp"
 #include "io/detail/descriptor.hpp"
+#include "io/detail/io_counts.hpp"
 #include "os/net/message.hpp"
 #include "os/net/socket.hpp"
 
@@ -59,6 +60,7 @@ bool receive_one_awaiter::receive(io_operation& op) noexcept {
     const std::ptrdiff_t got = r.on().calls.receive_datagram(r.on().number, m);
     if (!r.is_end(got)) return false;
     if (got >= 0) {
+        io_counts::here().add(io_counts::what::datagrams_in);
         r.got_.size = static_cast<std::size_t>(got);
         r.got_.whole = m.whole;
         r.got_.from.resize(m.name_size);
@@ -70,6 +72,7 @@ void receive_one_awaiter::take_whole(std::ptrdiff_t whole) noexcept {
         error_ = whole;
         return;
     }
+    io_counts::here().add(io_counts::what::datagrams_in);
     got_.whole = static_cast<std::size_t>(whole);
     got_.size = std::min(got_.whole, into_.size());
 }
@@ -132,6 +135,7 @@ bool receive_batch_awaiter::receive(io_operation& op) noexcept {
     const int got = r.on().calls.receive_datagrams(r.on().number, messages.data(), most);
     if (!r.is_end(got)) return false;
     r.count_ = static_cast<std::size_t>(std::max(got, 0));
+    io_counts::here().add(io_counts::what::datagrams_in, r.count_);
     for (std::size_t i = 0; i < r.count_; ++i) {
         incoming_datagram& one = r.into_[i];
         one.got.whole = messages[i].whole;
@@ -156,7 +160,10 @@ io_result<std::size_t> receive_batch_awaiter::resume_with_result() noexcept {
 bool send_to_awaiter::send(io_operation& op) noexcept {
     auto& s = static_cast<send_to_awaiter&>(op);
     const std::ptrdiff_t sent = s.on().calls.send_datagram(s.on().number, message_of(s.from_, s.to_));
-    if (s.is_end(sent)) return true;
+    if (s.is_end(sent)) {
+        if (sent >= 0) io_counts::here().add(io_counts::what::datagrams_out);
+        return true;
+    }
     if (is_told_of_room(s.to_)) return false;
     s.error_ = sent;
     return true;
@@ -179,6 +186,7 @@ bool send_batch_awaiter::send(io_operation& op) noexcept {
     const int sent = s.on().calls.send_datagrams(s.on().number, messages.data(), most);
     if (s.is_end(sent)) {
         s.count_ = static_cast<std::size_t>(std::max(sent, 0));
+        io_counts::here().add(io_counts::what::datagrams_out, s.count_);
         return true;
     }
     if (is_told_of_room(s.from_.front().to)) return false;

@@ -13,7 +13,7 @@ namespace {
 
 /// Errors of single connections before the accept loop waits: a lasting one must not spin, and those of a few clients
 /// must not keep others waiting.
-constexpr std::size_t most_at_once = 16;
+constexpr std::size_t most_failed = 16;
 
 enum class trouble : std::uint8_t { of_one_connection, no_descriptors, no_memory, of_the_listener };
 
@@ -71,8 +71,8 @@ serve_state::~serve_state() {
 after_accept serve_state::after(const std::exception_ptr& error) noexcept {
     switch (trouble_of(error)) {
     case trouble::of_one_connection:
-        if (++failed_in_a_row_ % most_at_once != 0) return after_accept::again;
-        return failed_in_a_row_ / most_at_once > options.most_delays ? after_accept::end : after_accept::later;
+        if (++failed_in_a_row_ % most_failed != 0) return after_accept::again;
+        return failed_in_a_row_ / most_failed > options.most_delays ? after_accept::end : after_accept::later;
     case trouble::no_descriptors:
         if (spare_ < 0) return after_accept::later;
         os::close_descriptor(std::exchange(spare_, -1));

@@ -6,6 +6,7 @@
 
 #include "io/detail/byte_transfer.hpp"
 #include "io/detail/descriptor.hpp"
+#include "io/detail/io_counts.hpp"
 #include "io/detail/socket_settings.hpp"
 #include "os/net/socket.hpp"
 
@@ -24,7 +25,10 @@ bool accept_awaiter::accept(io_operation& op) noexcept {
     a.accepted_ = a.on().calls.accept_one(a.on().number, peer);
     if (os::would_block(a.accepted_)) return false;
     a.has_it_ = a.accepted_ >= 0;
-    if (a.has_it_) a.peer_.resize(peer.size);
+    if (a.has_it_) {
+        io_counts::here().add(io_counts::what::accepted);
+        a.peer_.resize(peer.size);
+    }
     return true;
 }
 bool accept_awaiter::ask(io_operation& op, io_submission& call) noexcept {
@@ -44,7 +48,10 @@ bool accept_awaiter::take_it(io_operation& op, std::ptrdiff_t accepted) noexcept
     if (a.must_poll_) return false;
     a.accepted_ = static_cast<int>(accepted);
     a.has_it_ = a.accepted_ >= 0;
-    if (a.has_it_) a.peer_.resize(a.peer_size_);
+    if (a.has_it_) {
+        io_counts::here().add(io_counts::what::accepted);
+        a.peer_.resize(a.peer_size_);
+    }
     return true;
 }
 constinit const io_kind accept_awaiter::kind{&accept, direction::in, stops_io("a connection"), &ask, &take_it};
@@ -86,6 +93,7 @@ descriptor_handle accept_now(const descriptor_handle& listener) {
     const int accepted = on.calls.accept_one(on.number, name);
     if (os::would_block(accepted)) return {};
     if (accepted < 0) throw_io_error(accepted, "accept a connection at", on.peer);
+    io_counts::here().add(io_counts::what::accepted);
     peer.resize(name.size);
     (void)on.calls.send_at_once(accepted);  // refused by what is not TCP
     return descriptor_handle(accepted, peer, &on.calls);
@@ -119,6 +127,12 @@ connecting::connecting(const endpoint& to, const tcp_options& options) : connect
     failing_from_ = &from;
 }
 
+[[nodiscard]] static std::ptrdiff_t error_of_connect(std::ptrdiff_t result) noexcept {
+    if (result < 0) return result;
+    io_counts::here().add(io_counts::what::connected);
+    return 0;
+}
+
 bool connect_awaiter::connect(io_operation& op) noexcept {
     auto& c = static_cast<connect_awaiter&>(op);
     const endpoint& to = c.on().peer;
@@ -128,7 +142,7 @@ bool connect_awaiter::connect(io_operation& op) noexcept {
         was_begun ? calls.connect_result(c.on().number) : calls.begin_connect(c.on().number, {to.data(), to.size()});
     // EAGAIN at first: a local listener has no room, and nothing will tell when it has.
     if (was_begun ? os::would_block(result) : os::goes_on(result)) return false;
-    c.error_ = result < 0 ? result : 0;
+    c.error_ = error_of_connect(result);
     return true;
 }
 /// A local socket is connected by the call, or refused: nothing would tell when the listener has room.
@@ -142,7 +156,7 @@ bool connect_awaiter::ask(io_operation& op, io_submission& call) noexcept {
     return true;
 }
 bool connect_awaiter::take_it(io_operation& op, std::ptrdiff_t result) noexcept {
-    static_cast<connect_awaiter&>(op).error_ = result < 0 ? result : 0;
+    static_cast<connect_awaiter&>(op).error_ = error_of_connect(result);
     return true;
 }
 constinit const io_kind connect_awaiter::kind{&connect, direction::out, stops_io("a connection"), &ask, &take_it};

@@ -5,6 +5,7 @@
 #include <cerrno>
 
 #include "descriptor.hpp"
+#include "io_counts.hpp"
 #include "os/net/socket.hpp"
 
 namespace coflux::detail {
@@ -28,6 +29,7 @@ std::size_t gather(std::span<const std::span<Byte>> from, std::size_t skipped, s
 /// True: the operation ends, in `t`.
 bool byte_transfer::take_result(transfer_operation& t, std::ptrdiff_t moved) noexcept {
     if (os::would_block(moved)) return false;
+    io_counts::count_bytes(t.way(), moved);
     if (moved < 0) {
         t.error_ = moved;
     } else {

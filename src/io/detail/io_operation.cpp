@@ -9,6 +9,7 @@
 
 #include "core/detail/thread/steps.hpp"
 #include "descriptor.hpp"
+#include "io_counts.hpp"
 
 namespace coflux::detail {
 namespace {
@@ -61,6 +62,7 @@ std::coroutine_handle<> io_operation::suspend() {
     case wait_attempt::stop: return p.stop_here();
     case wait_attempt::waits: break;
     }
+    io_counts::here().add(io_counts::what::waits);
     return suspended();  // this object may be gone
 }
 
