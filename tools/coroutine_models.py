@@ -14,6 +14,8 @@ import sys
 import threading
 from pathlib import Path
 
+import compiling
+
 FOLDER = "test/model/coroutines"
 INCLUDES = [f"-I{FOLDER}/seam", "-Iinclude", "-Isrc"]
 LISTING = "6000"  # interleavings after which the operations that a model executes are known
@@ -59,8 +61,7 @@ class Unchanged:
 
     def compile(self, tree: Path, source: str, made: Path) -> str:
         """What was wrong, or nothing. The files that it includes stand beside the object."""
-        built = subprocess.run([*self.command, "-MMD", "-c", source, "-o", str(made)], cwd=tree, check=False, capture_output=True,
-                               text=True, timeout=300)
+        built = compiling.compiled([*self.command, "-MMD", "-c", source, "-o", str(made)], tree)
         return (built.stderr.strip().splitlines() or ["?"])[0] if built.returncode != 0 else ""
 
     def depends(self, source: str, on: str) -> bool:
@@ -68,7 +69,7 @@ class Unchanged:
         return any(os.path.normpath(name) == on for name in included)
 
     def link(self, objects: list[Path], program: Path) -> None:
-        subprocess.run([self.command[0], *map(str, objects), "-o", str(program)], check=True, capture_output=True, timeout=300)
+        compiling.compiled([self.command[0], *map(str, objects), "-o", str(program)], self.place).check_returncode()
 
     def all_sources(self, model: str) -> list[str]:
         return [f"test/model/{model}_model.cpp", *sources(self.root)]

@@ -7,8 +7,9 @@ file of tests test/unit/F/T.cpp, for what no simulation can play; src/F, which t
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
+
+import compiling
 
 SEEDS = 1000  # a fault must be found within so many
 LIBRARIES = ["testing_network", "testing", "stream", "io", "runtime", "core"]
@@ -45,8 +46,7 @@ class Programs:
         self.command = [compiler, *flags, *aligned, *INCLUDES, f"-I{root / 'test'}"]
 
     def compile(self, source: str, made: str) -> str:
-        built = subprocess.run([*self.command, "-c", source, "-o", made], cwd=self.place, check=False, capture_output=True, text=True,
-                               timeout=300)
+        built = compiling.compiled([*self.command, "-c", source, "-o", made], self.place)
         return (built.stderr.strip().splitlines() or ["?"])[0] if built.returncode != 0 else ""
 
     def once(self, source: str, made: str) -> str:
@@ -86,6 +86,5 @@ class Programs:
 
     def link(self, objects: list[str], others: list[str]) -> str:
         archives = [str(self.libraries / f"libcoflux_{name}.a") for name in LIBRARIES]
-        linked = subprocess.run([self.command[0], *objects, *archives, *others, "-pthread", "-o", "program"], cwd=self.place, check=False,
-                                capture_output=True, text=True, timeout=300)
+        linked = compiling.compiled([self.command[0], *objects, *archives, *others, "-pthread", "-o", "program"], self.place)
         return (linked.stderr.strip().splitlines() or ["?"])[-1] if linked.returncode != 0 else ""

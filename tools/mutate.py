@@ -42,6 +42,7 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
+import compiling
 import coroutine_models
 import io_models
 import marks
@@ -114,7 +115,7 @@ class Mutant:
 @dataclass(frozen=True)
 class Result:
     mutant: Mutant
-    verdict: str  # caught, survived, broken
+    verdict: str  # caught, survived, broken, not compiled (the compiler did not end)
     detail: str
     seconds: float
 
@@ -188,7 +189,7 @@ class Copy:
         """Relacy and the standard headers, parsed once: the larger part of a model's compilation."""
         header, made = f"{DATA}/support/relacy.hpp", f"{DATA}/support/relacy.hpp.gch"
         if not (self.place / made).exists():
-            built = self.run([self.compiler, *FLAGS, *INCLUDES, "-x", "c++-header", header, "-o", made], 300)
+            built = compiling.compiled([self.compiler, *FLAGS, *INCLUDES, "-x", "c++-header", header, "-o", made], self.place)
             if built.returncode != 0:
                 sys.exit(f"mutate: {header} does not compile:\n{built.stderr}")
         return ["-include", header]
@@ -197,7 +198,8 @@ class Copy:
         """The models' main, compiled once."""
         made = f"main{len(seam)}.o"
         if not (self.place / made).exists():
-            built = self.run([self.compiler, *FLAGS, *self.includes(seam), "-c", f"{DATA}/support/model.cpp", "-o", made], 300)
+            source = f"{DATA}/support/model.cpp"
+            built = compiling.compiled([self.compiler, *FLAGS, *self.includes(seam), "-c", source, "-o", made], self.place)
             if built.returncode != 0:
                 sys.exit(f"mutate: the models' main does not compile:\n{built.stderr}")
         return made
@@ -209,8 +211,9 @@ class Copy:
             return self.simulated.build(mutant.model, file)
         if coroutine_models.is_one(mutant.model):
             return self.coroutines.changed_program(self.place, mutant.model, file, self.place / "program")
-        built = self.run([self.compiler, *FLAGS, *self.includes(mutant.seam), *self.precompiled(),
-                          f"{DATA}/{mutant.model}_model.cpp", *mutant.sources.split(), self.support(mutant.seam), "-o", "program"], 300)
+        sources = [f"{DATA}/{mutant.model}_model.cpp", *mutant.sources.split(), self.support(mutant.seam)]
+        built = compiling.compiled([self.compiler, *FLAGS, *self.includes(mutant.seam), *self.precompiled(), *sources, "-o", "program"],
+                                   self.place)
         return built.stderr.strip().splitlines()[0] if built.returncode != 0 else ""
 
     def verdict(self, mutant: Mutant, text: str) -> tuple[str, str]:
@@ -267,6 +270,8 @@ class Copy:
             path.write_text(mutant.applied_to(text), encoding="utf-8")
         try:
             verdict, detail = self.verdict(mutant, text)
+        except compiling.TookTooLong as why:
+            verdict, detail = "not compiled", str(why)
         finally:
             path.write_text(text, encoding="utf-8")
         return Result(mutant, verdict, detail, time.monotonic() - begun)
@@ -359,7 +364,11 @@ def main(arguments: list[str]) -> int:
         print(f"mutate: {lacks}")
         return 2
     begun = time.monotonic()
-    results = judge_all(options.root, chosen, options)
+    try:
+        results = judge_all(options.root, chosen, options)
+    except compiling.TookTooLong as why:
+        print(f"mutate: {why}")
+        return 2
     seconds = time.monotonic() - begun
     wrong = [result for result in results if not result.as_expected]
     for result in wrong:

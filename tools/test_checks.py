@@ -22,6 +22,7 @@ import check_format
 import check_layers
 import check_limits
 import check_text
+import compiling
 import coverage
 import docstrings
 import instructions
@@ -549,6 +550,19 @@ class Mutants(PlantedTree):
         self.assertEqual(["int take() { return true; }"], self.changed("core.take", condition="true"))
         self.assertIn("& word_.exchange(0, memory_order_release)",
                       self.changed("core.take", operation=2, order="release")[0])
+
+    def test_a_compiler_that_does_not_end_is_an_outcome(self) -> None:
+        compiler = self.plant("slow", "#!/bin/sh", "exec sleep 600")
+        compiler.chmod(0o755)
+        (self.root / "include").mkdir()
+        copy = mutate.Copy(self.root, self.root / "copy", None, str(compiler), 1, 1, self.root)
+        with unittest.mock.patch.object(compiling, "LIMIT", 0.1):
+            for model in ("core", "io/faults", "unit/core/core_test"):
+                result = copy.judge(mutate.Mutant(name="it", mark="core.push", model=model, delete=True))
+                self.assertEqual("not compiled", result.verdict, result.detail)
+                self.assertRegex(result.detail, "^slow did not end in 0 s: .*[.]cpp")
+                self.assertFalse(result.as_expected)
+        self.assertEqual("\n".join(self.CODE) + "\n", (self.root / "copy/src/core.cpp").read_text(encoding="utf-8"))
 
     def test_a_statement_moves_with_its_block(self) -> None:
         moved = mutate.Mutant(name="it", model="core", mark="core.look", before="core.push")
