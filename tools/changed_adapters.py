@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Names the runtimes that the lab's smoke run of CI measures: Coflux, the two that need no library, and each whose adapter
 changed since the commit of the reliability run on record, which measured all. All of them where that commit is not
-known, or where something changed that adapters share."""
+known, or where something changed that adapters share. A change of comments alone, or of a page, is none."""
 
 from __future__ import annotations
 
@@ -22,16 +22,21 @@ ADAPTERS = "lab/runtimes/"
 SHARED = ("lab/CMakeLists.txt", "lab/runner/", "lab/workloads/", "lab/schema/", f"{ADAPTERS}common/", "scripts/lab", "scripts/setup")
 # Parts of those that no adapter sees.
 APART = ("lab/runner/tests/", "lab/runner/templates/")
+# A line of a comment, in each language of an adapter. "#include" is none.
+COMMENT = r"^[[:space:]]*(//|# )"
 
 
 def changed_since(root: Path, commit: str) -> list[str] | None:
     """The files, relative to the root; None where git does not know the commit, or there is no git."""
     try:
-        said = subprocess.run(["git", "-c", f"safe.directory={root}", "-C", str(root), "diff", "--name-only", commit, "--"],
-                              capture_output=True, text=True, check=False)
+        said = subprocess.run(["git", "-c", f"safe.directory={root}", "-C", str(root), "diff", "--numstat", "--no-renames",
+                               f"--ignore-matching-lines={COMMENT}", commit, "--"], capture_output=True, text=True, check=False)
     except OSError:
         return None
-    return said.stdout.splitlines() if said.returncode == 0 else None
+    if said.returncode != 0:
+        return None
+    lines = (line.split("\t") for line in said.stdout.splitlines())
+    return [name for added, removed, name in lines if (added, removed) != ("0", "0") and not name.endswith(".md")]
 
 
 def to_measure(changed: list[str] | None, known: list[str]) -> list[str]:

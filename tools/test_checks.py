@@ -10,6 +10,7 @@ import json
 import os
 import platform
 import shutil
+import subprocess
 import sys
 import tempfile
 import tomllib
@@ -56,7 +57,7 @@ class PlantedTree(unittest.TestCase):
         return path
 
 
-class ChangedAdapters(unittest.TestCase):
+class ChangedAdapters(PlantedTree):
     KNOWN = ["bare", "std", "coflux", "asio", "tokio", "tokio_ct", "go"]
 
     def measured(self, *changed: str) -> list[str]:
@@ -71,6 +72,24 @@ class ChangedAdapters(unittest.TestCase):
     def test_what_adapters_share_changes_all(self) -> None:
         for file in ("lab/runtimes/common/main.cpp", "lab/runner/execute.py", "lab/workloads/fib.py", "scripts/setup", "lab/CMakeLists.txt"):
             self.assertEqual(self.measured(file), self.KNOWN)
+
+    def test_a_comment_or_a_page_is_no_change(self) -> None:
+        def git(*arguments: str) -> None:
+            subprocess.run(["git", "-C", str(self.root), "-c", "user.name=x", "-c", "user.email=x", *arguments], check=True,
+                           capture_output=True)
+
+        git("init")
+        files = {"code.cpp": "#include <a>", "only_comment.cpp": "int a;", "page.md": "a", "adapter.py": "a = 1", "gone.rs": "fn a() {}"}
+        for file, line in files.items():
+            self.plant(file, "// a", "# a", line)
+        git("add", ".")
+        git("commit", "--message=a")
+        self.plant("code.cpp", "// b", "# b", "#include <b>")
+        self.plant("only_comment.cpp", "  // b", "  // c", "# b", "int a;")
+        self.plant("page.md", "b")
+        self.plant("adapter.py", "// a", "# b", "a = 2")
+        (self.root / "gone.rs").unlink()
+        self.assertEqual(changed_adapters.changed_since(self.root, "HEAD"), ["adapter.py", "code.cpp", "gone.rs"])
 
     def test_without_a_known_commit_all_are_measured(self) -> None:
         self.assertIsNone(changed_adapters.changed_since(tree.ROOT, "0" * 40))
