@@ -49,4 +49,22 @@ void visit(benchmark::State& state) {
 }
 BENCHMARK(visit)->Arg(1)->Arg(16)->Arg(256);
 
+coflux::task<void, coflux::thread_pool_executor> yields(coflux::environment&, std::int64_t times) {
+    for (std::int64_t i = 0; i < times; ++i) co_await coflux::yield();
+}
+
+/// An item is a resumption by a pool's worker; with histograms where the argument is 1.
+void resume(benchmark::State& state) {
+    constexpr std::int64_t times = 100'000;
+    coflux::thread_pool_executor pool(coflux::thread_pool_options{.threads = 1, .histograms = state.range(0) == 1});
+    auto env = coflux::make_environment(pool);
+    for (auto _ : state) {
+        auto a = yields(env, times);  // two, so that each yield comes to the loop
+        yields(env, times).get();
+        a.get();
+    }
+    state.SetItemsProcessed(state.iterations() * times * 2);
+}
+BENCHMARK(resume)->Arg(0)->Arg(1)->UseRealTime();
+
 }  // namespace

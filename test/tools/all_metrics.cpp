@@ -27,7 +27,8 @@ coflux::task<void, Executor> sleeps(coflux::environment&) {
 }  // namespace
 
 int main() {
-    coflux::thread_pool_executor pool(coflux::thread_pool_options{.threads = 2, .name = "a \"pool\" \\ of\ntwo"});
+    coflux::thread_pool_executor pool(
+        coflux::thread_pool_options{.threads = 2, .name = "a \"pool\" \\ of\ntwo", .histograms = true});
     coflux::worker_executor worker;
     coflux::run_loop loop;
     coflux::noop_executor inline_executor;

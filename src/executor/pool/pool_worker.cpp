@@ -53,6 +53,7 @@ void pool_worker::serve() noexcept {
     thread_state* self = &this_thread;
     asm("" : "+r"(self));
     busy_.begin(tick_now());
+    if (histograms_ != nullptr) serve_and_measure(*self, *histograms_);
     while (const std::coroutine_handle<> h = next()) {
         count(resumed_);
         self->nested_limit = self->open_nested_limit;
@@ -64,6 +65,20 @@ void pool_worker::serve() noexcept {
     this_thread.timers = nullptr;
     this_thread.events = nullptr;
     worker::set_current(nullptr);
+}
+
+/// Until the pool ends.
+void pool_worker::serve_and_measure(thread_state& self, worker_histograms& to) noexcept {
+    while (const std::coroutine_handle<> h = next()) {
+        count(resumed_);
+        self.nested_limit = self.open_nested_limit;
+        const clock_tick begun = tick_now();
+        run(h, self);
+        self.current = nullptr;
+        const clock_tick now = tick_now();
+        to.resumptions.add(now - begun);
+        if (to.probe.is_due(now) && !ready_.push(to.probe.begin(now).address())) to.probe.give_up();
+    }
 }
 
 std::coroutine_handle<> pool_worker::next() noexcept {
@@ -465,6 +480,9 @@ void pool_worker::add_metrics(metric_snapshot& to) const {
     to.add(worker_metrics::queue_length, std::uint64_t{queued()}, labels);
     timer_metrics::add(to, timers_.counts(), labels);
     worker_metrics::add_busy(to, position_, busy_);
+    if (histograms_ == nullptr) return;
+    histograms_->resumptions.add_metrics(to, worker_metrics::resume_times, labels);
+    histograms_->probe.latency().add_metrics(to, worker_metrics::latencies, labels);
 }
 
 void pool_worker::overflow(std::coroutine_handle<> h) noexcept {

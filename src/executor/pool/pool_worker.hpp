@@ -7,6 +7,7 @@
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 
 #include <coflux/base/atomic.hpp>
@@ -27,6 +28,7 @@
 #include "time/detail/timer_watch.hpp"
 #include "timer_pace.hpp"
 #include "victim_order.hpp"
+#include "worker_histograms.hpp"
 #include "worker_places.hpp"
 
 namespace coflux::detail {
@@ -43,7 +45,8 @@ public:
           spin_(static_cast<clock_tick>(std::max(pool.options_.spin, std::chrono::nanoseconds(0)).count())),
           timers_(&timer_watch::shared()),
           processor_(places.processor_of(position)),
-          victims_(places.victims_of(position)) {
+          victims_(places.victims_of(position)),
+          histograms_(pool.options_.histograms ? std::make_unique<worker_histograms>() : nullptr) {
         timer_watch::shared().watch(timers_);
     }
     ~pool_worker() { leave_watch(); }
@@ -78,6 +81,7 @@ private:
     using counter = atomic<std::uint64_t>;  // written by one thread, read by any: relaxed, pairs with nothing
     static void count(counter& c) noexcept { c.store(c.load(memory_order_relaxed) + 1, memory_order_relaxed); }
 
+    COFLUX_NOINLINE void serve_and_measure(thread_state& self, worker_histograms& to) noexcept;
     std::coroutine_handle<> next() noexcept;
     COFLUX_NOINLINE std::coroutine_handle<> begin_round() noexcept;
     std::coroutine_handle<> next_in_turn(bool low_first, bool oldest_first) noexcept;
@@ -174,6 +178,7 @@ private:
     timer_queue timers_;
     const std::optional<unsigned> processor_;  // that its thread is bound to
     const victim_order victims_;
+    const std::unique_ptr<worker_histograms> histograms_;  // nullptr: it measures no times
 };
 
 }  // namespace coflux::detail

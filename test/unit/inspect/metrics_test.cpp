@@ -18,6 +18,7 @@
 #include <gtest/gtest.h>
 
 #include "executor/detail/busy_clock.hpp"
+#include "inspect/histogram.hpp"
 #include "inspect/metric_source.hpp"
 #include "support/iterations.hpp"
 #include "support/openmetrics.hpp"
@@ -296,6 +297,72 @@ TEST(metrics, of_the_timers_that_no_executor_looks_at_are_the_process_s) {
     EXPECT_EQ(after[0] - before[0], 3);
     EXPECT_EQ(after[1] - before[1], 2);
     EXPECT_EQ(after[2] - before[2], 1);
+}
+
+/// A histogram of the first worker.
+struct seen_histogram {
+    std::vector<coflux::inspect::metric_bucket> buckets;
+    double sum = -1;
+    std::uint64_t count() const { return buckets.empty() ? 0 : buckets.back().count; }
+};
+seen_histogram histogram_of(std::string_view name, const std::string& executor) {
+    seen_histogram found;
+    for_each_metric([&](const metric& m) {
+        if (m.family.name == name && m.labels.front().value == executor)
+            found = {{m.buckets.begin(), m.buckets.end()}, m.value};
+    });
+    return found;
+}
+coflux::task<void, coflux::thread_pool_executor> yields_on_a_pool(coflux::environment&, int times) {
+    for (int i = 0; i < times; ++i) co_await coflux::yield();
+}
+
+TEST(metrics, of_a_pool_have_histograms_if_it_is_asked_for_them) {
+    coflux::thread_pool_executor without(coflux::thread_pool_options{.threads = 1, .name = "plain"});
+    coflux::thread_pool_executor with(
+        coflux::thread_pool_options{.threads = 1, .name = "measured", .histograms = true});
+    auto env = coflux::make_environment(with);
+    while (histogram_of("coflux_worker_scheduling_latency_seconds", "measured").count() < 3)
+        yields_on_a_pool(env, 1000).get();
+    const seen_histogram times = histogram_of("coflux_worker_resume_seconds", "measured");
+    ASSERT_EQ(times.buckets.size(), 8U);
+    EXPECT_GE(times.count(), 3U);
+    EXPECT_GT(times.sum, 0);
+    for (std::size_t i = 1; i < times.buckets.size(); ++i) {
+        EXPECT_GE(times.buckets[i].count, times.buckets[i - 1].count);
+        EXPECT_GT(times.buckets[i].at_most, times.buckets[i - 1].at_most);
+    }
+    EXPECT_TRUE(histogram_of("coflux_worker_resume_seconds", "plain").buckets.empty());
+}
+
+TEST(metrics, are_measured_by_several_workers_that_steal_from_each_other) {
+    coflux::thread_pool_executor pool(coflux::thread_pool_options{.threads = 4, .name = "four", .histograms = true});
+    auto env = coflux::make_environment(pool);
+    for (int i = 0; i < 20; ++i) {
+        auto a = yields_on_a_pool(env, 500);
+        auto b = yields_on_a_pool(env, 500);
+        auto c = yields_on_a_pool(env, 500);
+        a.get();
+        b.get();
+        c.get();
+    }
+    EXPECT_GT(histogram_of("coflux_worker_resume_seconds", "four").buckets.size(), 0U);
+}
+
+TEST(metrics, of_a_histogram_are_cumulative) {
+    struct measured {
+        coflux::detail::histogram times;
+        void add_metrics(metric_snapshot& to) const { times.add_metrics(to, weights, {}); }
+    } of;
+    for (const std::uint64_t t : {1U, 1000U, 1001U, 999'999U, 2'000'000'000U}) of.times.add(t);
+    metric_source source;
+    source.enter("times", of);
+    const seen_histogram seen = histogram_of("test_weights_grams", "times");
+    std::vector<std::uint64_t> counts;
+    for (const auto& b : seen.buckets) counts.push_back(b.count);
+    EXPECT_EQ(counts, (std::vector<std::uint64_t>{2, 3, 3, 4, 4, 4, 4, 5}));
+    EXPECT_EQ(seen.buckets.front().at_most, 1e-6);
+    EXPECT_DOUBLE_EQ(seen.sum, (1 + 1000 + 1001 + 999'999 + 2e9) / 1e9);
 }
 
 TEST(metrics, of_a_busy_clock_are_the_times_between_begin_and_end) {
