@@ -78,6 +78,10 @@ io_counts& io_counts::take_one() noexcept {
     return *owner.own;
 }
 
+void io_counts::count_wait() noexcept {
+    here().add(what::waits);
+}
+
 std::uint64_t io_counts::sum(what kind) noexcept {
     const auto value = [kind](const io_counts& c) {
         return c.counts_[static_cast<unsigned>(kind)].load(memory_order_relaxed);

@@ -43,6 +43,8 @@ public:
         own.add(in ? what::transfers_in : what::transfers_out);
         own.add(in ? what::bytes_in : what::bytes_out, static_cast<std::uint64_t>(moved));
     }
+    /// An operation had to wait. Models have one that counts nothing.
+    static void count_wait() noexcept;
     /// Adds up those of all threads.
     [[nodiscard]] static std::uint64_t sum(what kind) noexcept;
 

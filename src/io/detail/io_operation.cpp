@@ -62,7 +62,7 @@ std::coroutine_handle<> io_operation::suspend() {
     case wait_attempt::stop: return p.stop_here();
     case wait_attempt::waits: break;
     }
-    io_counts::here().add(io_counts::what::waits);
+    io_counts::count_wait();
     return suspended();  // this object may be gone
 }
 

@@ -28,6 +28,9 @@
 
 #include "support/coroutines.hpp"
 
+/// Each thread has counts of its own, and none is a part of the protocol.
+void coflux::detail::io_counts::count_wait() noexcept {}
+
 namespace {
 
 using coflux::environment;
