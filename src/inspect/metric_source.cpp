@@ -119,18 +119,18 @@ void metric_source::read_all(metric_snapshot& to) {
 namespace {
 
 // Grows at its front alone, by release. acquire: a reader sees what it finds whole.
-constinit atomic<process_metric_source*> of_process{nullptr};
+constinit atomic<process_metric_source*> process_sources{nullptr};
 
 }  // namespace
 
 void process_metric_source::enter() noexcept {
     if (entered_.load(memory_order_relaxed) || entered_.exchange(true, memory_order_relaxed)) return;
-    next_ = of_process.load(memory_order_relaxed);
-    while (!of_process.compare_exchange_weak(next_, this, memory_order_release, memory_order_relaxed)) {}
+    next_ = process_sources.load(memory_order_relaxed);
+    while (!process_sources.compare_exchange_weak(next_, this, memory_order_release, memory_order_relaxed)) {}
 }
 
 void process_metric_source::read_all(metric_snapshot& to) {
-    for (const auto* s = of_process.load(memory_order_acquire); s != nullptr; s = s->next_) s->read_(to);
+    for (const auto* s = process_sources.load(memory_order_acquire); s != nullptr; s = s->next_) s->read_(to);
 }
 
 }  // namespace coflux::detail

@@ -14,38 +14,39 @@ using inspect::metric_family;
 using inspect::metric_type;
 using what = io_counts::what;
 
-constexpr metric_family bytes{"coflux_io_bytes", metric_type::counter, "bytes",
-                              "Bytes that were read from, or written to, streams of sockets and pipes."};
-constexpr metric_family transfers{"coflux_io_transfers", metric_type::counter, "",
-                                  "Reads and writes of streams of sockets and pipes that the system has made."};
-constexpr metric_family datagrams{"coflux_io_datagrams", metric_type::counter, "",
-                                  "Datagrams that were received or sent."};
-constexpr metric_family connections{"coflux_io_connections", metric_type::counter, "", "Connections that were made."};
-constexpr metric_family waits{"coflux_io_waits", metric_type::counter, "",
-                              "Operations of sockets and pipes that had to wait."};
+constexpr metric_family io_bytes{"coflux_io_bytes", metric_type::counter, "bytes",
+                                 "Bytes that were read from, or written to, streams of sockets and pipes."};
+constexpr metric_family io_transfers{"coflux_io_transfers", metric_type::counter, "",
+                                     "Reads and writes of streams of sockets and pipes that the system has made."};
+constexpr metric_family io_datagrams{"coflux_io_datagrams", metric_type::counter, "",
+                                     "Datagrams that were received or sent."};
+constexpr metric_family io_connections{"coflux_io_connections", metric_type::counter, "",
+                                       "Connections that were made."};
+constexpr metric_family io_waits{"coflux_io_waits", metric_type::counter, "",
+                                 "Operations of sockets and pipes that had to wait."};
 
 // Grows at its front alone, by release. acquire: a reader sees what it finds whole.
-constinit atomic<io_counts*> all{nullptr};
+constinit atomic<io_counts*> all_io_counts{nullptr};
 constinit io_counts shared_by_the_last;
 
-void add_metrics(metric_snapshot& to) {
+void add_io_metrics(metric_snapshot& to) {
     const auto add = [&to](const metric_family& family, what kind, const char* name, const char* value) {
         std::vector<inspect::metric_label> labels;
         if (name != nullptr) labels.push_back({name, value});
         to.add(family, io_counts::sum(kind), std::move(labels));
     };
-    add(bytes, what::bytes_in, "direction", "in");
-    add(bytes, what::bytes_out, "direction", "out");
-    add(transfers, what::transfers_in, "direction", "in");
-    add(transfers, what::transfers_out, "direction", "out");
-    add(datagrams, what::datagrams_in, "direction", "in");
-    add(datagrams, what::datagrams_out, "direction", "out");
-    add(connections, what::accepted, "side", "accepted");
-    add(connections, what::connected, "side", "connected");
-    add(waits, what::waits, nullptr, nullptr);
+    add(io_bytes, what::bytes_in, "direction", "in");
+    add(io_bytes, what::bytes_out, "direction", "out");
+    add(io_transfers, what::transfers_in, "direction", "in");
+    add(io_transfers, what::transfers_out, "direction", "out");
+    add(io_datagrams, what::datagrams_in, "direction", "in");
+    add(io_datagrams, what::datagrams_out, "direction", "out");
+    add(io_connections, what::accepted, "side", "accepted");
+    add(io_connections, what::connected, "side", "connected");
+    add(io_waits, what::waits, nullptr, nullptr);
 }
 
-constinit process_metric_source source_of_process{&add_metrics};
+constinit process_metric_source source_of_io{&add_io_metrics};
 
 }  // namespace
 
@@ -62,8 +63,8 @@ struct io_counts_owner {
 
 io_counts& io_counts::take_one() noexcept {
     static thread_local io_counts_owner owner;
-    source_of_process.enter();
-    io_counts* first = all.load(memory_order_acquire);
+    source_of_io.enter();
+    io_counts* first = all_io_counts.load(memory_order_acquire);
     for (io_counts* c = first; c != nullptr && owner.own == nullptr; c = c->next_) {
         if (!c->taken_.load(memory_order_relaxed) && !c->taken_.exchange(true, memory_order_acquire)) owner.own = c;
     }
@@ -72,7 +73,7 @@ io_counts& io_counts::take_one() noexcept {
         if (owner.own == nullptr) return shared_by_the_last;
         do {
             owner.own->next_ = first;
-        } while (!all.compare_exchange_weak(first, owner.own, memory_order_release, memory_order_acquire));
+        } while (!all_io_counts.compare_exchange_weak(first, owner.own, memory_order_release, memory_order_acquire));
     }
     of_this_thread = owner.own;
     return *owner.own;
@@ -87,7 +88,7 @@ std::uint64_t io_counts::sum(what kind) noexcept {
         return c.counts_[static_cast<unsigned>(kind)].load(memory_order_relaxed);
     };
     std::uint64_t total = value(shared_by_the_last);
-    for (const io_counts* c = all.load(memory_order_acquire); c != nullptr; c = c->next_) total += value(*c);
+    for (const io_counts* c = all_io_counts.load(memory_order_acquire); c != nullptr; c = c->next_) total += value(*c);
     return total;
 }
 
