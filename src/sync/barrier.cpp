@@ -78,6 +78,7 @@ bool barrier_base::wait_awaiter::claim(wait_operation& w) noexcept {
     return true;
 }
 
-constinit const wait_kind barrier_base::wait_awaiter::kind{&claim, &wait_operation::stop_claimed, "a barrier"};
+constinit const wait_kind barrier_base::wait_awaiter::kind{
+    .claim = &claim, .stop = &wait_operation::stop_claimed, .what = "a barrier", .of_at = sizeof(wait_operation)};
 
 }  // namespace coflux::detail

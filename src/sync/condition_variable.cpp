@@ -84,7 +84,9 @@ void condition_variable::notify(bool all) noexcept {
     if (owner != nullptr) owner->wake();
 }
 
-constinit const detail::wait_kind condition_variable::wait_awaiter::kind{&claim, &wait_operation::stop_claimed,
-                                                                         "a condition variable"};
+constinit const detail::wait_kind condition_variable::wait_awaiter::kind{.claim = &claim,
+                                                                         .stop = &wait_operation::stop_claimed,
+                                                                         .what = "a condition variable",
+                                                                         .of_at = sizeof(detail::wait_operation)};
 
 }  // namespace coflux

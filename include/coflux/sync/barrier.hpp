@@ -74,7 +74,7 @@ private:
         of_.end_phase();
     }
 
-    barrier_base& of_;
+    barrier_base& of_;  // first, as of_at says
     bool last_ = false;
 };
 

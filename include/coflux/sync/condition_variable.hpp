@@ -157,7 +157,7 @@ private:
     static bool claim(detail::wait_operation& w) noexcept;
     static const detail::wait_kind kind;
 
-    condition_variable& of_;
+    condition_variable& of_;  // first, as of_at says
     mutex::guard& guard_;
     mutex& mutex_;
     // Where it waits; guarded by the lock of the mutex's list.

@@ -56,7 +56,10 @@ void channel_core::finish(channel_wakes& wakes) noexcept {
     while (channel_node* const n = receivers_.take()) wakes.add(*n, channel_outcome::closed);
 }
 
-const wait_kind channel_wait::kind{&channel_wait::claim, &wait_operation::stop_claimed, "a channel"};
+const wait_kind channel_wait::kind{.claim = &channel_wait::claim,
+                                   .stop = &wait_operation::stop_claimed,
+                                   .what = "a channel",
+                                   .of_at = sizeof(wait_operation) + sizeof(channel_link)};
 
 bool channel_wait::claim(wait_operation& op) noexcept {
     auto& self = static_cast<channel_wait&>(op);

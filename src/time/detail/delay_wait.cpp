@@ -3,7 +3,10 @@
 namespace coflux::detail {
 
 constinit const timed_kind delay_state::how_it_serves{&delay_state::serve, &delay_state::due};
-constinit const wait_kind delay_wait::how_it_stops{&timed_wait::claim, &timed_wait::stop, "a value of a delay_queue"};
+constinit const wait_kind delay_wait::how_it_stops{.claim = &timed_wait::claim,
+                                                   .stop = &timed_wait::stop,
+                                                   .what = "a value of a delay_queue",
+                                                   .of_at = timed_wait::of_at};
 
 delay_wait::delay_wait(promise_base& p, delay_state& of) noexcept : timed_wait(p, of, how_it_stops), of_(of) {}
 

@@ -42,7 +42,7 @@ struct channel_node : channel_link {
         position = which;
     }
 
-    channel_core* core;
+    channel_core* core;      // first, as channel_wait::kind says
     void* value;             // a send: the value; a receive: the std::optional for it; a reserve: nullptr
     select_core* select;     // with a value from prepare() on, like `after`
     std::uint32_t position;  //

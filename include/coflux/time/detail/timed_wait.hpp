@@ -108,6 +108,7 @@ protected:
     // The wait_kind of a timed_wait calls these.
     static bool claim(wait_operation& w) noexcept;
     static void stop(wait_operation& w) noexcept;
+    static constexpr std::size_t of_at = sizeof(wait_operation) + sizeof(timer);
 
 private:
     friend class timed_wait_list;
@@ -125,7 +126,7 @@ private:
     static const environment& whose(const timer& t) noexcept;
     static const timer_kind how_it_ends;
 
-    timed_wait_list& of_;
+    timed_wait_list& of_;            // first, as of_at says
     leaving leaving_ = leaving::no;  // guarded by the list's lock
     wait_progress progress_ = wait_progress::none;
 };

@@ -135,9 +135,12 @@ private:
         if constexpr (requires(Primitive& of) { of.serve_next(); }) static_cast<list_wait&>(w).of_.serve_next();
         wait_operation::stop_claimed(w);
     }
-    static constexpr wait_kind kind{&claim, &stop, Primitive::waits_for};
+    static constexpr wait_kind kind{.claim = &claim,
+                                    .stop = &stop,
+                                    .what = Primitive::waits_for,
+                                    .of_at = sizeof(wanting<typename Primitive::want>)};
 
-    Primitive& of_;
+    Primitive& of_;  // first, as of_at says
 };
 
 /// The wish of a waiter at a primitive that gives each waiter the same thing.

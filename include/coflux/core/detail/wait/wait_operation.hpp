@@ -6,6 +6,7 @@
 #pragma once
 
 #include <coroutine>
+#include <cstddef>
 #include <cstdint>
 
 #include <coflux/base/adaptive_lock.hpp>
@@ -31,6 +32,9 @@ struct wait_kind {
     /// Called for a wait whose coroutine no executor runs, once it was taken from the list of woken waits. nullptr:
     /// nothing is called.
     void (*taken)(wait_operation& woken) noexcept = nullptr;
+    /// Where in the operation, in bytes, the address of the thing is that is waited for; 0: it has none. For who looks
+    /// from outside.
+    std::size_t of_at = 0;
 };
 
 class wait_operation;
@@ -156,6 +160,7 @@ protected:
 
 private:
     friend struct stop_walk;
+    friend struct layout_access;
     friend class wait_records;
     friend void for_each_wait(wait_record& root, void (*f)(wait_operation& w, void* context), void* context);
 
