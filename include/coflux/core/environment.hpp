@@ -34,6 +34,7 @@ class wait_operation;
 class wait_records;
 struct wait_record;
 struct stop_walk;
+struct layout_access;
 
 /// The time of an environment without a deadline.
 inline constexpr std::int64_t no_deadline = INT64_MAX;
@@ -269,6 +270,7 @@ protected:
     friend class detail::scope_stops;
     friend class detail::wait_records;
     friend struct detail::stop_walk;
+    friend struct detail::layout_access;
     friend const detail::environment_data& detail::data_of(const environment& e) noexcept;
     friend const detail::executor_entry* detail::executor_of(const environment& e) noexcept;
     friend const detail::data_ref& detail::data_ref_of(const environment& e) noexcept;

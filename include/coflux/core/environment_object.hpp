@@ -79,6 +79,7 @@ protected:
 
     friend class detail::scope_children;
     friend class detail::scope_failures;
+    friend struct detail::layout_access;
 
     detail::environment_data storage_;
     detail::adaptive_lock children_lock_;                       // guards the list below
@@ -114,6 +115,7 @@ protected:
 
 private:
     friend class detail::scope_children;
+    friend struct detail::layout_access;
 
     static void request_stop(void* self, std::size_t) noexcept;
     static void go_on(void* self) noexcept;

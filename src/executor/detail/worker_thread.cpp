@@ -5,6 +5,7 @@
 
 #include <coflux/base/assert.hpp>
 
+#include "core/detail/thread/registered_thread.hpp"
 #include "os/thread/thread.hpp"
 
 namespace coflux::detail {
@@ -39,6 +40,7 @@ void worker_thread::serve() noexcept {
     if (options_.pin) os::pin_this_thread(*options_.pin);
     os::expect_precise_wake_ups();
     enter();
+    const registered_thread registered;
     const on_this_thread here(*this);
     busy_.begin(tick_now());
     for (;;) {

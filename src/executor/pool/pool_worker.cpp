@@ -10,6 +10,7 @@
 #include <coflux/core/detail/thread/thread_state.hpp>
 #include <coflux/core/detail/thread/transfer.hpp>
 
+#include "core/detail/thread/registered_thread.hpp"
 #include "event/look_portion.hpp"
 #include "executor/detail/worker_metrics.hpp"
 #include "inspect/timer_metrics.hpp"
@@ -44,6 +45,7 @@ void pool_worker::serve() noexcept {
     if (processor_) os::bind_this_thread(*processor_);
     os::expect_precise_wake_ups();
     worker::set_current(this);
+    const registered_thread registered;
     this_thread.timers = &timers_;
     this_thread.events = &pool_.events_;
     this_thread.priorities[0] = pool_.high_.identity();

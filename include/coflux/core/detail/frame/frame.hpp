@@ -101,6 +101,7 @@ public:
 
 private:
     friend class join_state;
+    friend struct layout_access;
     COFLUX_INLINE explicit join_snapshot(std::uintptr_t word) noexcept : word_(word) {}
 
     // join_state::word_ has their table.

@@ -104,6 +104,7 @@ public:
 
 private:
     friend struct own_counts;
+    friend struct layout_access;
 
     /// Leaves by_owner_ to own_counts.
     struct without_owner {};

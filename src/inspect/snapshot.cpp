@@ -1,0 +1,458 @@
+#include "inspect/snapshot.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include <coflux/base/atomic.hpp>
+
+#include "inspect/layout.hpp"
+
+namespace coflux::detail::inspection {
+
+/// Needed while the snapshot is taken; in pages of the system.
+struct snapshot::tables {
+    os::mapped_part parts[most_parts];
+    std::size_t part_count;
+    std::size_t last_part[2];  // of a look for data, and for code
+    known_object objects[cached];
+    known_waiter waiters[cached];
+    known_kind kinds[cached];
+    char copies[slabs_at_once][std::size_t{64} * 1024];
+};
+
+namespace {
+
+constexpr const debug_layout& at = coflux_debug_layout;
+
+template <typename T = std::uint64_t>
+T load(const char* from, std::size_t offset = 0) noexcept {
+    T value;
+    std::memcpy(&value, from + offset, sizeof value);
+    return value;
+}
+
+bool read(std::uint64_t from, void* into, std::size_t size) noexcept {
+    const os::memory_piece piece{from, size};
+    return os::read_own_memory(&piece, 1, into) == size;
+}
+
+bool read_word(std::uint64_t from, std::uint64_t& word) noexcept {
+    return read(from, &word, sizeof word);
+}
+
+/// As much of a string as can be read, up to its end: memory may end behind it.
+void read_text(std::uint64_t from, char* text, std::size_t most) noexcept {
+    const os::memory_piece piece{from, most - 1};
+    std::size_t size = os::read_own_memory(&piece, 1, text);
+    if (size == 0) {
+        for (; size + 1 < most && read(from + size, text + size, 1) && text[size] != '\0';) ++size;
+    }
+    text[size] = '\0';
+}
+
+bool is_printable(const char* text) noexcept {
+    if (*text == '\0') return false;
+    return std::all_of(text, text + std::strlen(text), [](char c) { return c >= ' ' && c != '\x7f'; });
+}
+
+std::size_t cache_place(std::uint64_t address, std::size_t size) noexcept {
+    return (address * 0x9e3779b97f4a7c15U >> 32) % size;
+}
+
+std::uint32_t mixed(std::uint64_t a, std::uint64_t b, std::uint64_t c, std::uint64_t d) noexcept {
+    std::uint64_t h = a;
+    for (const std::uint64_t next : {b, c, d}) h = (h ^ (h >> 29)) * 0x9e3779b97f4a7c15U + next;
+    h = (h ^ (h >> 32)) * 0x9e3779b97f4a7c15U;
+    return static_cast<std::uint32_t>(h >> 32);
+}
+
+std::uint32_t print_of(const char* control) noexcept {
+    return mixed(load(control, at.join), load(control, at.place), load<std::uint32_t>(control, at.word),
+                 load(control, at.control_size));
+}
+
+/// In place of where the control is in a block: it holds no frame.
+constexpr std::size_t no_control = ~std::size_t{0};
+std::size_t control_in_block(const char* block) noexcept {
+    // [dump.mark]
+    const std::uint64_t mark = load(block, at.mark) & at.mark_bits;
+    if ((mark & at.word_counted) != 0) return 0;
+    return mark == at.control_follows ? at.control_size : no_control;
+}
+
+/// Children of a scope: `closed`, where the owner waits for them.
+std::uint32_t children_of(const char* environment, bool& closed) noexcept {
+    const auto atomically = load<std::int32_t>(environment, at.children_atomic);
+    closed = atomically < at.children_open / 2;
+    const std::int32_t by_owner = load<std::int32_t>(environment, at.children_by_owner) - at.no_children_by_owner;
+    const std::int32_t n = closed ? atomically : by_owner + atomically - at.children_open;
+    return n > 0 ? static_cast<std::uint32_t>(n) : 0;
+}
+
+std::size_t block_size(std::uint32_t size_class) noexcept {
+    return (std::size_t{size_class} + 1) * at.granule;
+}
+
+}  // namespace
+
+// --- the steps -------------------------------------------------------------------------------------------------------
+
+snapshot::snapshot() noexcept {
+    if (!os::can_read_own_memory()) return;
+    tables_bytes_ = sizeof(tables);
+    tables_ = static_cast<tables*>(os::map_pages(tables_bytes_));
+    if (tables_ == nullptr) return;
+    tables_->part_count = os::own_mapped_parts(tables_->parts, most_parts);
+    list_slabs();
+    if (slabs_ == nullptr || all_ == nullptr) return;
+    for_each_slab([this](slab_copy& s, const char* copy) { find_in(s, copy); });
+    resolve_waits();
+    resolve_parents();
+    find_running();
+    for_each_slab([this](const slab_copy& s, const char* copy) { look_again(s, copy); });
+    for (std::uint32_t i = 0; i < count_; ++i) {
+        valid_ += all_[i].valid ? 1 : 0;
+        moving_ += all_[i].valid && all_[i].moving ? 1 : 0;
+    }
+    complete_ = true;
+}
+
+snapshot::~snapshot() {
+    if (tables_ != nullptr) os::unmap_pages(tables_, tables_bytes_);
+    if (slabs_ != nullptr) os::unmap_pages(slabs_, slabs_bytes_);
+    if (all_ != nullptr) os::unmap_pages(all_, all_bytes_);
+}
+
+void snapshot::list_slabs() noexcept {
+    using entry = atomic<std::uint64_t>;
+    // acquire pairs with enter_slab(): chunks and headers are written.
+    const std::uint64_t used = static_cast<const entry*>(at.used_entries)->load(memory_order_acquire);
+    slabs_bytes_ = (used + 1) * sizeof(slab_copy);
+    slabs_ = static_cast<slab_copy*>(os::map_pages(slabs_bytes_));
+    if (slabs_ == nullptr) return;
+    std::uint64_t index = 0;
+    std::uint64_t blocks = 0;
+    for (std::size_t c = 0; c < at.chunk_count && index < used; ++c) {
+        const entry* const chunk = static_cast<const atomic<entry*>*>(at.chunks)[c].load(memory_order_acquire);
+        for (std::size_t i = 0; i < std::size_t{at.first_entries} << c && index < used; ++i, ++index) {
+            const std::uint64_t e = chunk[i].load(memory_order_acquire);
+            const auto size_class = static_cast<std::uint32_t>(e & at.class_bits);
+            // A block of one granule is too small for a frame.
+            if (e == 0 || size_class == at.free_class || size_class == 0) continue;
+            slabs_[slab_count_++] = {e & ~std::uint64_t{at.class_bits}, size_class, static_cast<std::uint32_t>(index),
+                                     0, 0};
+            blocks += at.slab_bytes / block_size(size_class);
+        }
+    }
+    std::sort(slabs_, slabs_ + slab_count_,
+              [](const slab_copy& a, const slab_copy& b) { return a.address < b.address; });
+    all_bytes_ = (blocks + 1) * sizeof(found_coroutine);
+    all_ = static_cast<found_coroutine*>(os::map_pages(all_bytes_));
+}
+
+/// Those that can be read, and still are what they were.
+template <typename F>
+void snapshot::for_each_slab(F f) noexcept {
+    for (std::size_t begin = 0; begin < slab_count_;) {
+        const std::size_t n = std::min(slabs_at_once, slab_count_ - begin);
+        os::memory_piece pieces[slabs_at_once];
+        for (std::size_t i = 0; i < n; ++i) pieces[i] = {slabs_[begin + i].address, at.slab_bytes};
+        const std::size_t read = os::read_own_memory(pieces, n, tables_->copies) / at.slab_bytes;
+        for (std::size_t i = 0; i < read; ++i) {
+            const char* const copy = tables_->copies[i];
+            if (load<std::uint32_t>(copy, at.slab_entry) == slabs_[begin + i].entry) f(slabs_[begin + i], copy);
+        }
+        begin += read == n ? n : read + 1;  // one is gone
+    }
+}
+
+void snapshot::find_in(slab_copy& s, const char* copy) noexcept {
+    s.first = count_;
+    const std::size_t size = block_size(s.size_class);
+    const auto untouched = load<std::uint32_t>(copy, at.slab_untouched);
+    for (std::size_t offset = at.slab_bytes % size; offset + size <= at.slab_bytes; offset += size) {
+        if (offset < untouched) continue;
+        const char* const block = copy + offset;
+        const std::size_t control_at = control_in_block(block);
+        if (control_at == no_control) continue;
+        const char* const control = block + control_at;
+        const auto word = load<std::uint32_t>(control, at.word);
+        if (control_at + at.control_size + at.promise + at.environment_size > size) continue;
+        const char* const frame = control + at.control_size;
+        const std::uint64_t resume = load(frame);
+        if (!is_code(load(frame, sizeof(void*))) || (resume != 0 && !is_code(resume))) continue;
+
+        found_coroutine& c = all_[count_++];
+        const char* const environment = frame + at.promise;
+        const std::uint32_t marks = load<std::uint32_t>(environment, at.marks);
+        bool closed = false;
+        c.control = s.address + offset + control_at;
+        c.place = (word & at.word_has_error) != 0 ? 0 : load(control, at.place);
+        if (!is_data(c.place)) c.place = 0;  // a result, while parameters die
+        c.kind = c.of = 0;
+        c.join = (word & at.word_starts_inline) != 0 ? 0 : load(control, at.join);
+        c.parent = load(environment, at.parent) & ~std::uint64_t{at.parent_tags};
+        c.children = (word & at.word_scope_open) != 0 ? children_of(environment, closed) : 0;
+        c.print = print_of(control);
+        c.bytes = static_cast<std::uint16_t>(size);
+        c.is_call = (word & at.word_counted) == at.word_counted;
+        c.moving = true;  // until the second look
+        c.valid = false;
+        if (resume == 0) {
+            c.state = closed && c.children != 0 ? coroutine_state::joins : coroutine_state::ended;
+        } else if (c.is_call && c.join == at.join_detached) {
+            c.state = coroutine_state::unawaited;
+        } else if ((marks & at.mark_generator) != 0 && c.join == 0) {
+            c.state = coroutine_state::generator;
+        } else {
+            c.state = coroutine_state::ready;
+            find_wait(c, frame, block + size);
+        }
+    }
+    s.count = count_ - s.first;
+}
+
+/// A wait is in the frame of its coroutine, whose promise it names.
+void snapshot::find_wait(found_coroutine& c, const char* frame, const char* end) noexcept {
+    const std::uint64_t promise = c.control + at.control_size + at.promise;
+    const std::size_t step = sizeof(std::uint64_t);
+    const std::size_t behind = at.wait_record - at.wait_promise;
+    for (const char* p = frame + at.promise + at.environment_size; p + behind + step <= end; p += step) {
+        if (load(p) != promise) continue;
+        const std::uint64_t of_kind = load(p, at.wait_kind - at.wait_promise);
+        if (is_data(of_kind) && load(p, behind) != 0) {
+            const known_kind& k = kind(of_kind);
+            if (k.valid && k.waits) {
+                c.state = coroutine_state::waits;
+                c.kind = of_kind;
+                // [dump.thing]
+                const char* const thing = p - at.wait_promise + k.of_at;
+                c.of = k.of_at != 0 && thing + step <= end ? load(thing) : 0;
+                return;
+            }
+        }
+        // Others resume it by a proxy: two equal functions in front of the promise.
+        const std::uint64_t function = load(p - step);
+        if (function == load(p - 2 * step) && is_code(function)) c.state = coroutine_state::foreign;
+    }
+}
+
+void snapshot::look_again(const slab_copy& s, const char* copy) noexcept {
+    for (std::uint32_t i = s.first; i < s.first + s.count; ++i) {
+        found_coroutine& c = all_[i];
+        const char* const control = copy + (c.control - s.address);
+        // [dump.second_look]
+        c.moving = print_of(control) != c.print;
+    }
+}
+
+void snapshot::resolve_waits() noexcept {
+    const auto awaits = [this](std::uint32_t awaiter, std::uint32_t child) {
+        if (awaiter == no_coroutine || awaiter == child) return;
+        found_coroutine& a = all_[awaiter];
+        if (a.state == coroutine_state::ended || a.state == coroutine_state::joins) return;
+        if (a.state != coroutine_state::awaits) {
+            a.state = coroutine_state::awaits;
+            a.kind = 0;
+            a.of = child;
+        }
+        ++a.kind;
+    };
+    for (std::uint32_t i = 0; i < count_; ++i) {
+        const found_coroutine& c = all_[i];
+        if (c.state == coroutine_state::ended) continue;  // it has woken what awaited it
+        std::uint64_t pointer = c.join & ~std::uint64_t{at.join_tags};
+        if (pointer == 0) continue;
+        // [dump.joins]
+        if ((c.join & at.join_direct) != 0) {
+            awaits(of_environment(pointer), i);
+        } else if ((c.join & at.join_list) == 0) {
+            awaits(awaiting(pointer), i);
+        } else {
+            for (int left = 1000; pointer != 0 && left != 0; --left) {
+                awaits(awaiting(pointer), i);
+                if (!read_word(pointer + at.waiter_next, pointer)) break;
+            }
+        }
+    }
+}
+
+void snapshot::resolve_parents() noexcept {
+    std::uint64_t last = 0;
+    std::uint32_t last_above = no_coroutine;
+    bool last_valid = false;
+    for (std::uint32_t i = 0; i < count_; ++i) {
+        found_coroutine& c = all_[i];
+        if (c.parent == 0) {  // a call that was given no environment, and has not begun
+            c.valid = c.state == coroutine_state::unawaited;
+            c.above = no_coroutine;
+            continue;
+        }
+        if (c.parent != last) {
+            last = c.parent;
+            last_valid = resolve(last, last_above);
+        }
+        c.valid = last_valid;
+        c.above = last_above;
+    }
+}
+
+bool snapshot::resolve(std::uint64_t environment, std::uint32_t& above) noexcept {
+    above = of_environment(environment);
+    if (above != no_coroutine) return true;
+    const known_object& o = object(environment);
+    above = o.above;
+    return o.valid;
+}
+
+/// The environment object at `address`, if there is one, and the coroutine above it.
+const snapshot::known_object& snapshot::object(std::uint64_t address) noexcept {
+    known_object& known = tables_->objects[cache_place(address, cached)];
+    if (known.address == address) return known;
+    known = {address, no_coroutine, false};
+    std::uint64_t next = address;
+    for (int left = 1000; left != 0; --left) {
+        char copy[256];
+        if (next % alignof(void*) != 0 || !read(next, copy, at.environment_size)) return known;
+        if ((load<std::uint32_t>(copy, at.marks) & at.mark_object) == 0) return known;
+        std::uint64_t joiner = 0;
+        std::uint64_t promise = 0;
+        if (next == address && read_word(next + at.object_joiner, joiner) && joiner != 0 &&
+            read_word(joiner + at.joiner_promise, promise)) {
+            bool closed = false;
+            const std::uint32_t children = children_of(copy, closed);
+            const std::uint32_t i = of_environment(promise);
+            if (i != no_coroutine && closed && children != 0 && all_[i].state != coroutine_state::ended) {
+                // [dump.joiner]
+                all_[i].state = coroutine_state::joins;
+                all_[i].children = children;
+            }
+        }
+        next = load(copy, at.parent) & ~std::uint64_t{at.parent_tags};
+        const std::uint32_t i = next == 0 ? no_coroutine : of_environment(next);
+        if (next != 0 && i == no_coroutine) continue;  // another object
+        known.above = i;
+        known.valid = true;
+        return known;
+    }
+    return known;
+}
+
+std::uint32_t snapshot::awaiting(std::uint64_t waiter) noexcept {
+    if (const std::uint32_t around = find_around(waiter); around != no_coroutine) return around;
+    known_waiter& known = tables_->waiters[cache_place(waiter, cached)];
+    if (known.address == waiter) return known.coroutine;
+    std::uint64_t promise = 0;
+    known = {waiter, no_coroutine};
+    if (read_word(waiter + at.waiter_promise, promise) && promise != 0) known.coroutine = of_environment(promise);
+    return known.coroutine;
+}
+
+const snapshot::known_kind& snapshot::kind(std::uint64_t address) noexcept {
+    known_kind& known = tables_->kinds[cache_place(address, cached)];
+    if (known.address == address) return known;
+    known = {address, 0, false, false};
+    char copy[128];
+    if (!read(address, copy, at.kind_size)) return known;
+    const std::uint64_t stop = load(copy, at.kind_stop);
+    if (!is_code(load(copy, at.kind_claim)) || (stop != 0 && !is_code(stop))) return known;
+    const std::uint64_t what = load(copy, at.kind_what);
+    known.of_at = load(copy, at.kind_of_at);
+    known.valid = what == 0 || is_data(what);
+    known.waits = what != 0;
+    return known;
+}
+
+void snapshot::find_running() noexcept {
+    const auto* const threads = static_cast<const atomic<const char*>*>(at.threads);
+    for (std::uint32_t t = 0; t < at.thread_count; ++t) {
+        const char* const thread = threads[t].load(memory_order_relaxed);  // pairs with nothing: it may be gone
+        std::uint64_t current = 0;
+        if (thread == nullptr || !read_word(reinterpret_cast<std::uint64_t>(thread) + at.thread_current, current))
+            continue;
+        const std::uint32_t i = current == 0 ? no_coroutine : of_environment(current);
+        if (i == no_coroutine || all_[i].state != coroutine_state::ready) continue;
+        // [dump.runs]
+        all_[i].state = coroutine_state::running;
+        all_[i].of = t;
+    }
+}
+
+// --- what an address is ----------------------------------------------------------------------------------------------
+
+const snapshot::slab_copy* snapshot::slab_of(std::uint64_t address) const noexcept {
+    const std::uint64_t begin = address & ~(std::uint64_t{at.slab_bytes} - 1);
+    const slab_copy* const s =
+        std::lower_bound(slabs_, slabs_ + slab_count_, begin,
+                         [](const slab_copy& a, std::uint64_t wanted) { return a.address < wanted; });
+    return s != slabs_ + slab_count_ && s->address == begin ? s : nullptr;
+}
+
+std::uint32_t snapshot::find(std::uint64_t control) const noexcept {
+    const slab_copy* const s = slab_of(control);
+    if (s == nullptr) return no_coroutine;
+    const found_coroutine* const end = all_ + s->first + s->count;
+    const found_coroutine* const c =
+        std::lower_bound(static_cast<const found_coroutine*>(all_ + s->first), end, control,
+                         [](const found_coroutine& a, std::uint64_t wanted) { return a.control < wanted; });
+    return c != end && c->control == control ? static_cast<std::uint32_t>(c - all_) : no_coroutine;
+}
+
+std::uint32_t snapshot::find_around(std::uint64_t address) const noexcept {
+    const slab_copy* const s = slab_of(address);
+    if (s == nullptr) return no_coroutine;
+    const found_coroutine* const first = all_ + s->first;
+    const found_coroutine* const next =
+        std::upper_bound(first, first + s->count, address,
+                         [](std::uint64_t wanted, const found_coroutine& a) { return wanted < a.control; });
+    if (next == first) return no_coroutine;
+    const found_coroutine& c = next[-1];
+    const std::uint64_t end = s->address + at.slab_bytes;
+    const std::uint64_t block = end - ((end - c.control + c.bytes - 1) / c.bytes) * c.bytes;
+    return address < block + c.bytes ? static_cast<std::uint32_t>(next - 1 - all_) : no_coroutine;
+}
+
+std::uint32_t snapshot::of_environment(std::uint64_t address) const noexcept {
+    return find(address - at.promise - at.control_size);
+}
+
+bool snapshot::is_in(std::uint64_t address, bool executable) const noexcept {
+    tables& t = *tables_;
+    std::size_t& last = t.last_part[executable ? 1 : 0];
+    const auto holds = [&](const os::mapped_part& p) { return p.begin <= address && address < p.end; };
+    if (last < t.part_count && holds(t.parts[last])) return t.parts[last].executable == executable;
+    const os::mapped_part* const next =
+        std::upper_bound(t.parts, t.parts + t.part_count, address,
+                         [](std::uint64_t wanted, const os::mapped_part& p) { return wanted < p.begin; });
+    if (next == t.parts || !holds(next[-1])) return false;
+    if (next[-1].executable == executable) last = static_cast<std::size_t>(next - 1 - t.parts);
+    return next[-1].executable == executable;
+}
+
+// --- text ------------------------------------------------------------------------------------------------------------
+
+void snapshot::text_of_kind(std::uint64_t kind, char* text, std::size_t most) const noexcept {
+    text[0] = '\0';
+    std::uint64_t what = 0;
+    if (!read_word(kind + at.kind_what, what) || what == 0) return;
+    read_text(what, text, most);
+    if (!is_printable(text)) text[0] = '\0';
+}
+
+snapshot::place snapshot::place_at(std::uint64_t address) const noexcept {
+    place found;
+    struct {
+        std::uint64_t file;
+        std::uint64_t function;
+        std::uint32_t line;
+        std::uint32_t column;
+    } words;
+    if (address == 0 || !read(address, &words, sizeof words)) return found;
+    if (!is_data(words.file) || !is_data(words.function)) return found;
+    read_text(words.file, found.file, sizeof found.file);
+    read_text(words.function, found.function, sizeof found.function);
+    if (is_printable(found.file) && is_printable(found.function)) found.line = words.line;
+    return found;
+}
+
+}  // namespace coflux::detail::inspection

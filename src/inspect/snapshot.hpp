@@ -1,0 +1,141 @@
+// All coroutines of the process at one moment, found in its memory: nothing is locked, stopped or allocated for it, but
+// for pages of its own. The page docs/design/inspect.md has the steps.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "os/process/own_memory.hpp"
+
+namespace coflux::detail::inspection {
+
+enum class coroutine_state : std::uint8_t {
+    ready,      ///< it waits for nothing that is known: it is queued, or runs
+    running,    ///< its thread says so
+    waits,      ///< in a primitive, a timer, I/O
+    awaits,     ///< the end of a coroutine
+    joins,      ///< the ends of its children
+    ended,      ///< and its result was not taken
+    foreign,    ///< in an awaitable that is not of the library
+    generator,  ///< between two elements
+    unawaited,  ///< a call or generator that has not begun
+};
+
+inline constexpr std::uint32_t no_coroutine = ~std::uint32_t{0};
+
+struct found_coroutine {
+    std::uint64_t control;  ///< its address
+    std::uint64_t place;    ///< of the last await, as std::source_location has it; 0: not known
+    std::uint64_t kind;     ///< waits: the wait_kind; awaits: how many coroutines
+    std::uint64_t
+        of;  ///< waits: address of the awaited thing, or 0; awaits: one of the coroutines; running: the thread
+    std::uint64_t join;  ///< its join word
+    union {
+        std::uint64_t parent;  ///< while the snapshot is taken: address of the environment that it was made in
+        std::uint32_t above;   ///< the next coroutine on the way up, or no_coroutine
+    };
+    std::uint32_t children;  ///< that are alive, where it has a scope
+    std::uint32_t print;     ///< of what must be the same at the second look
+    std::uint16_t bytes;     ///< of its block
+    coroutine_state state;
+    bool is_call : 1;
+    bool moving : 1;  ///< it changed between the two looks
+    bool valid : 1;   ///< it is a coroutine, and no other memory that looks like one
+};
+static_assert(sizeof(found_coroutine) <= 64, "what a dump may use for each coroutine");
+
+class snapshot {
+public:
+    snapshot() noexcept;
+    ~snapshot();
+    snapshot(const snapshot&) = delete;
+    snapshot& operator=(const snapshot&) = delete;
+
+    /// False: the system does not let the process read its memory, or has no pages.
+    [[nodiscard]] bool complete() const noexcept { return complete_; }
+
+    /// Those that are valid; calls `f(index, coroutine)`.
+    template <typename F>
+    void for_each(F f) const {
+        for (std::uint32_t i = 0; i < count_; ++i) {
+            if (all_[i].valid) f(i, all_[i]);
+        }
+    }
+    [[nodiscard]] const found_coroutine& operator[](std::uint32_t i) const noexcept { return all_[i]; }
+    [[nodiscard]] std::uint32_t size() const noexcept { return count_; }
+    [[nodiscard]] std::uint32_t valid() const noexcept { return valid_; }
+    [[nodiscard]] std::uint32_t moving() const noexcept { return moving_; }
+
+    /// The string of a wait_kind, with its end; empty if it cannot be read.
+    void text_of_kind(std::uint64_t kind, char* text, std::size_t most) const noexcept;
+    struct place {
+        unsigned line = 0;  // 0: not known
+        char file[256] = {};
+        char function[1024] = {};
+    };
+    [[nodiscard]] place place_at(std::uint64_t address) const noexcept;
+
+private:
+    struct slab_copy {
+        std::uint64_t address;
+        std::uint32_t size_class;
+        std::uint32_t entry;
+        std::uint32_t first;  // of its coroutines in all_
+        std::uint32_t count;
+    };
+    struct known_object {
+        std::uint64_t address;
+        std::uint32_t above;
+        bool valid;
+    };
+    struct known_waiter {
+        std::uint64_t address;
+        std::uint32_t coroutine;
+    };
+    struct known_kind {
+        std::uint64_t address;
+        std::uint64_t of_at;
+        bool valid;
+        bool waits;
+    };
+    static constexpr std::size_t most_parts = 1024;
+    static constexpr std::size_t slabs_at_once = 16;
+    static constexpr std::size_t cached = 4096;
+    struct tables;
+
+    void list_slabs() noexcept;
+    template <typename F>
+    void for_each_slab(F f) noexcept;
+    void find_in(slab_copy& s, const char* copy) noexcept;
+    void look_again(const slab_copy& s, const char* copy) noexcept;
+    void find_wait(found_coroutine& c, const char* frame, const char* end) noexcept;
+    void resolve_parents() noexcept;
+    void resolve_waits() noexcept;
+    void find_running() noexcept;
+    [[nodiscard]] bool resolve(std::uint64_t environment, std::uint32_t& above) noexcept;
+    [[nodiscard]] const known_object& object(std::uint64_t address) noexcept;
+    [[nodiscard]] std::uint32_t awaiting(std::uint64_t waiter) noexcept;
+    [[nodiscard]] const known_kind& kind(std::uint64_t address) noexcept;
+    /// The coroutine with this control, or with anything in its block; no_coroutine: there is none.
+    [[nodiscard]] std::uint32_t find(std::uint64_t control) const noexcept;
+    [[nodiscard]] std::uint32_t find_around(std::uint64_t address) const noexcept;
+    [[nodiscard]] std::uint32_t of_environment(std::uint64_t address) const noexcept;
+    [[nodiscard]] const slab_copy* slab_of(std::uint64_t address) const noexcept;
+    [[nodiscard]] bool is_code(std::uint64_t address) const noexcept { return is_in(address, true); }
+    [[nodiscard]] bool is_data(std::uint64_t address) const noexcept { return is_in(address, false); }
+    [[nodiscard]] bool is_in(std::uint64_t address, bool executable) const noexcept;
+
+    bool complete_ = false;
+    tables* tables_ = nullptr;
+    std::size_t tables_bytes_ = 0;
+    slab_copy* slabs_ = nullptr;
+    std::size_t slab_count_ = 0;
+    std::size_t slabs_bytes_ = 0;
+    found_coroutine* all_ = nullptr;
+    std::size_t all_bytes_ = 0;
+    std::uint32_t count_ = 0;
+    std::uint32_t valid_ = 0;
+    std::uint32_t moving_ = 0;
+};
+
+}  // namespace coflux::detail::inspection
