@@ -61,7 +61,8 @@ struct refers_to_pool {
 
 template <typename E>
 coflux::task<bool, E> is_run_by(coflux::environment&, const E* expected) {
-    co_return (co_await coflux::this_coroutine::executor()).is(*expected);
+    const coflux::executor_ref own = co_await coflux::this_coroutine::executor();
+    co_return own.is(*expected);
 }
 
 TEST(make_environment, takes_a_constant_executor_as_one_of_its_type) {
