@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstddef>
+#include <initializer_list>
 #include <span>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 #include <coflux/core/environment.hpp>
 #include <coflux/memory/detail/frame_layout.hpp>
@@ -81,12 +83,15 @@ consteval bool is_closure() {
     return name.find("<lambda(") != name.npos || name.find("(lambda at ") != name.npos;
 }
 
+/// True for what shows elements of something else: a std::string_view, a std::span, a std::ranges::subrange. Not for a
+/// range that makes its elements, as views::iota(). The headers of the former declare enable_borrowed_range.
 template <typename T>
-inline constexpr bool is_view = false;
-template <typename C, typename Traits>
-inline constexpr bool is_view<std::basic_string_view<C, Traits>> = true;
-template <typename T, std::size_t N>
-inline constexpr bool is_view<std::span<T, N>> = true;
+concept shows_elements = std::ranges::enable_borrowed_range<T> && !std::is_empty_v<T> &&
+                         requires(T& range) { requires std::is_lvalue_reference_v<decltype(*range.begin())>; };
+template <typename T>
+inline constexpr bool is_view = shows_elements<T>;
+template <typename T>
+inline constexpr bool is_view<std::initializer_list<T>> = true;  // of an array that dies with the full expression
 template <typename T>
 inline constexpr bool is_capturing = std::is_class_v<T> && !std::is_empty_v<T> && is_closure<T>();
 
@@ -183,7 +188,7 @@ consteval void check_owned_parameters() {
     if constexpr (environment_position<Args...> >= 0) {
         static_assert(parameters_own<environment_position<Args...>, Args...>(),
                       "coflux: a fork or task must own its parameters: take them by value, or say coflux::borrowed<T>; "
-                      "references belong in a call");
+                      "references belong in a call, and so do views, as a std::span or a std::initializer_list");
     }
 }
 

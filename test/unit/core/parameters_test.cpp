@@ -2,7 +2,9 @@
 
 #include <array>
 #include <cstddef>
+#include <initializer_list>
 #include <memory>
+#include <ranges>
 #include <span>
 #include <string>
 #include <string_view>
@@ -56,6 +58,16 @@ static_assert(!coflux::detail::owns_itself<std::string_view>);
 static_assert(!coflux::detail::owns_itself<const std::u8string_view>);
 static_assert(!coflux::detail::owns_itself<std::span<int>>);
 static_assert(!coflux::detail::owns_itself<std::span<const int, 3>>);
+static_assert(!coflux::detail::owns_itself<std::span<const int, 0>>);
+static_assert(!coflux::detail::owns_itself<const std::initializer_list<int>>);
+static_assert(!coflux::detail::owns_itself<std::ranges::ref_view<std::vector<int>>>);
+static_assert(!coflux::detail::owns_itself<std::ranges::subrange<std::string::iterator>>);
+static_assert(!coflux::detail::owns_itself<const std::ranges::subrange<const int*>>);
+static_assert(coflux::detail::owns_itself<std::ranges::owning_view<std::vector<int>>>);
+static_assert(coflux::detail::owns_itself<std::ranges::single_view<int>>);
+static_assert(coflux::detail::owns_itself<std::ranges::iota_view<int, int>>, "its elements are made by it");
+static_assert(coflux::detail::owns_itself<std::ranges::empty_view<int>>);
+static_assert(coflux::detail::owns_itself<std::array<int, 2>>);
 
 struct with_data {
     int value = 1;
