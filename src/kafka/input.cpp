@@ -170,7 +170,7 @@ void kafka_input::put(stream::batch<kafka::message>& into, std::span<rd_kafka_me
     for (const rd_kafka_message_t* const m : all) {
         if (before == nullptr || m->rkt != before->rkt || m->partition != before->partition)
             number = number_of(rd_kafka_topic_name(m->rkt), m->partition);
-        into.push_back({kafka::message(nullptr, m, of), time_of(*m), m->offset + 1, number, 0, nullptr});
+        into.emplace_back([&] { return kafka::message(nullptr, m, of); }, time_of(*m), m->offset + 1, number);
         before = m;
     }
 }

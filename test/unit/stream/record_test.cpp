@@ -51,6 +51,37 @@ TEST(batch, keeps_its_records_where_they_are_while_there_is_room) {
     EXPECT_EQ(&b[0], first);
 }
 
+struct counts_moves {
+    int number = 0;
+    int moves = 0;
+    counts_moves() = default;
+    explicit counts_moves(int n) : number(n) {}
+    counts_moves(counts_moves&& from) noexcept : number(from.number), moves(from.moves + 1) {}
+    counts_moves& operator=(counts_moves&&) = default;
+};
+
+TEST(batch, makes_a_record_where_it_stays) {
+    stream::batch<counts_moves> b;
+    b.reserve(2);
+    b.emplace_back([] { return counts_moves(7); }, stream::no_time, 3, 1);
+    b.push_back({counts_moves(8)});
+    EXPECT_EQ(b[0].value.number, 7);
+    EXPECT_EQ(b[0].value.moves, 0);
+    EXPECT_EQ(b[0].next, 3);
+    EXPECT_EQ(b[0].partition, 1U);
+    EXPECT_EQ(b[0].original, nullptr);
+    EXPECT_NE(b[1].value.moves, 0);
+    for (const std::size_t room : {std::size_t{0}, std::size_t{10}}) {
+        stream::batch<counts_moves> other;
+        other.emplace_back([] { return counts_moves(1); }, stream::no_time, 1);
+        other.reserve(room);
+        const auto fails = []() -> counts_moves { throw std::runtime_error("no value"); };
+        EXPECT_THROW(other.emplace_back(fails, stream::no_time, 2), std::runtime_error);
+        EXPECT_EQ(other.size(), 1U);
+        EXPECT_EQ(other[0].value.number, 1);
+    }
+}
+
 /// Has no memory, or no key, for the first attempt of a value.
 struct fails_once {
     std::size_t asked = 0;
