@@ -1,5 +1,7 @@
 #include "io_counts.hpp"
 
+#include <array>
+#include <cstddef>
 #include <new>
 #include <vector>
 
@@ -28,6 +30,18 @@ constexpr metric_family io_waits{"coflux_io_waits", metric_type::counter, "",
 // Grows at its front alone, by release. acquire: a reader sees what it finds whole.
 constinit atomic<io_counts*> all_io_counts{nullptr};
 constinit io_counts shared_by_the_last;
+
+// The first threads take no memory: an operation that allocates nothing does so on each worker.
+constinit std::array<io_counts, 64> first_counts;
+constinit atomic<std::size_t> first_used{0};  // of these, or more; relaxed: each thread has a number of its own
+
+io_counts* make_io_counts() noexcept {
+    if (first_used.load(memory_order_relaxed) < first_counts.size()) {
+        const std::size_t number = first_used.fetch_add(1, memory_order_relaxed);
+        if (number < first_counts.size()) return &first_counts[number];
+    }
+    return new (std::nothrow) io_counts;
+}
 
 void add_io_metrics(metric_snapshot& to) {
     const auto add = [&to](const metric_family& family, what kind, const char* name, const char* value) {
@@ -69,7 +83,7 @@ io_counts& io_counts::take_one() noexcept {
         if (!c->taken_.load(memory_order_relaxed) && !c->taken_.exchange(true, memory_order_acquire)) owner.own = c;
     }
     if (owner.own == nullptr) {
-        owner.own = new (std::nothrow) io_counts;
+        owner.own = make_io_counts();
         if (owner.own == nullptr) return shared_by_the_last;
         do {
             owner.own->next_ = first;
