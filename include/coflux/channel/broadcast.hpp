@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory_resource>
 #include <optional>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -29,8 +30,9 @@ public:
     /// False at the end.
     explicit operator bool() const noexcept { return value_.has_value(); }
     [[nodiscard]] bool has_value() const noexcept { return value_.has_value(); }
-    T& operator*() noexcept { return *value_; }
-    const T& operator*() const noexcept { return *value_; }
+    T& operator*() & noexcept { return *value_; }
+    const T& operator*() const& noexcept { return *value_; }
+    T operator*() && noexcept(std::is_nothrow_move_constructible_v<T>) { return *std::move(value_); }
     T* operator->() noexcept { return &*value_; }
     const T* operator->() const noexcept { return &*value_; }
     /// How many values between the one before and this were overwritten before this receiver came for them.

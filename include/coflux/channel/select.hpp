@@ -41,7 +41,7 @@ public:
         return *checked<I>();
     }
     template <std::size_t I>
-    [[nodiscard]] auto&& get() && noexcept {
+    [[nodiscard]] auto get() && {
         return std::move(*checked<I>());
     }
 
@@ -61,7 +61,7 @@ template <std::size_t I, typename... Results>
     return r.template get<I>();
 }
 template <std::size_t I, typename... Results>
-[[nodiscard]] auto&& get(select_result<Results...>&& r) noexcept {
+[[nodiscard]] auto get(select_result<Results...>&& r) {
     return std::move(r).template get<I>();
 }
 

@@ -79,7 +79,7 @@ public:
     watch_ref(detail::state_handle<detail::watch_state<T>> s, detail::versioned_slot<T>* held) noexcept
         : end(std::move(s), detail::watch_looking<T>{held}) {}
 
-    const T& operator*() const noexcept { return this->role().slot->value(); }
+    const T& operator*() const noexcept COFLUX_LIFETIMEBOUND { return this->role().slot->value(); }
     const T* operator->() const noexcept { return &this->role().slot->value(); }
 };
 

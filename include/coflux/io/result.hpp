@@ -41,13 +41,14 @@ public:
         check();
         return *value_;
     }
-    [[nodiscard]] T&& value() && {
+    [[nodiscard]] T value() && {
         check();
         return std::move(*value_);
     }
     /// Pre: has_value().
-    [[nodiscard]] T& operator*() noexcept { return *value_; }
-    [[nodiscard]] const T& operator*() const noexcept { return *value_; }
+    [[nodiscard]] T& operator*() & noexcept { return *value_; }
+    [[nodiscard]] const T& operator*() const& noexcept { return *value_; }
+    [[nodiscard]] T operator*() && noexcept(std::is_nothrow_move_constructible_v<T>) { return std::move(*value_); }
     [[nodiscard]] T* operator->() noexcept { return &*value_; }
     [[nodiscard]] const T* operator->() const noexcept { return &*value_; }
     /// The error; none where it has a value.

@@ -64,12 +64,15 @@ public:
 
     [[nodiscard]] object& operator*() & noexcept { return checked(*this); }
     [[nodiscard]] seen& operator*() const& noexcept { return checked(*this); }
-    [[nodiscard]] T&& operator*() && noexcept { return static_cast<T&&>(checked(*this)); }
+    /// It outlives the result, which may be a temporary.
+    [[nodiscard]] T operator*() && noexcept(std::is_nothrow_constructible_v<T, T&&>) {
+        return static_cast<T&&>(checked(*this));
+    }
     [[nodiscard]] object* operator->() noexcept { return detail::address_of(checked(*this)); }
     [[nodiscard]] seen* operator->() const noexcept { return detail::address_of(checked(*this)); }
     [[nodiscard]] object& value() & { return in(kept_.value()); }
     [[nodiscard]] seen& value() const& { return in(kept_.value()); }
-    [[nodiscard]] T&& value() && { return static_cast<T&&>(in(kept_.value())); }
+    [[nodiscard]] T value() && { return static_cast<T&&>(in(kept_.value())); }
     /// The value, or `fallback` if the time was up.
     template <typename U>
     [[nodiscard]] bare value_or(U&& fallback) const& {
