@@ -263,7 +263,6 @@ void snapshot::resolve_waits() noexcept {
         if (c.state == coroutine_state::ended) continue;  // it has woken what awaited it
         std::uint64_t pointer = c.join & ~std::uint64_t{at.join_tags};
         if (pointer == 0) continue;
-        // [dump.joins]
         if ((c.join & at.join_direct) != 0) {
             awaits(of_environment(pointer), i);
         } else if ((c.join & at.join_list) == 0) {
