@@ -27,6 +27,16 @@ public:
         return true;
     }
 
+    /// Owner: what it pushes next was running, and yields.
+    COFLUX_INLINE void note_yield() noexcept {
+        yields_.store(yields_.load(memory_order_relaxed) + 1, memory_order_relaxed);
+    }
+
+    /// Owner: no coroutine that is here has woken those that were pushed so far.
+    void note_woken_elsewhere() noexcept {
+        woken_elsewhere_.store(tail_.load(memory_order_relaxed), memory_order_relaxed);
+    }
+
     /// Any thread: takes the first; nullptr when empty.
     COFLUX_INLINE void* take() noexcept {
         std::uint64_t h = head_.load(memory_order_acquire);  // pairs with the CAS below
@@ -48,7 +58,9 @@ public:
     /// The sight of a thread that is not the owner. `taken` names the first element: so many were taken before it.
     struct glance {
         std::uint64_t taken;
-        std::uint64_t size;  ///< 0 as well if an element was taken in the moment of the look
+        std::uint64_t size;             ///< 0 as well if an element was taken in the moment of the look
+        std::uint64_t yields;           ///< of those pushed so far. A hint
+        std::uint64_t woken_elsewhere;  ///< the first so many. A hint
         bool operator==(const glance&) const = default;
     };
     /// Any thread: looks at the front.
@@ -56,12 +68,15 @@ public:
         // acquire, both: the loads stay in this order; they pair with nothing more.
         const std::uint64_t h = head_.load(memory_order_acquire);
         const std::uint64_t t = tail_.load(memory_order_acquire);
-        return {h, head_.load(memory_order_relaxed) == h ? t - h : 0};
+        return {h, head_.load(memory_order_relaxed) == h ? t - h : 0, yields_.load(memory_order_relaxed),
+                woken_elsewhere_.load(memory_order_relaxed)};
     }
 
 private:
     // Elements are [head_, tail_). tail_: written by the owner only. head_: only grows, by CAS.
     alignas(cache_line) atomic<std::uint64_t> tail_{0};
+    atomic<std::uint64_t> yields_{0};  // written by the owner only; so is the next
+    atomic<std::uint64_t> woken_elsewhere_{0};
     alignas(cache_line) atomic<std::uint64_t> head_{0};
     alignas(cache_line) atomic<void*> cells_[capacity]{};
 };

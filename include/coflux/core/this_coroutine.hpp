@@ -112,7 +112,7 @@ public:
         promise_base& p = p_;
         if (p.begin_suspend() == detail::suspension::stop) [[unlikely]]
             return p.stop_here();
-        return suspend_behind_ready(p, h);
+        return suspend_behind_ready<true>(p, h);
     }
     COFLUX_INLINE void await_resume() const noexcept { this_thread.current = &p_; }
 

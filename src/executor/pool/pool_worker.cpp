@@ -345,6 +345,7 @@ void pool_worker::gather(event_source& s) noexcept {
     gathers_events_ = true;
     const std::size_t most = most_in_a_look(ready_.size());
     event_steps_.looked(s.look(most), most);
+    ready_.note_woken_elsewhere();
     gathers_events_ = false;
 }
 

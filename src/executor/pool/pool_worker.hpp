@@ -19,6 +19,7 @@
 #include "event/look_pace.hpp"
 #include "event_steps.hpp"
 #include "executor/detail/busy_clock.hpp"
+#include "lone_ready.hpp"
 #include "memory/detail/idle_memory.hpp"
 #include "os/thread/parker.hpp"
 #include "round_clock.hpp"
@@ -91,6 +92,7 @@ private:
     std::coroutine_handle<> steal() noexcept;
     std::coroutine_handle<> steal_from(pool_worker& victim) noexcept;
     void* steal_fork_from(pool_worker& victim) noexcept;
+    bool may_take_ready_of(const pool_worker& victim) noexcept;
     bool victim_computes(clock_tick now) noexcept;
     std::coroutine_handle<> search() noexcept;
     void sleep() noexcept;
@@ -123,6 +125,7 @@ private:
     }
     bool hand_out_timers(clock_tick now) noexcept {
         if (timers_.look(now) == 0) return false;
+        ready_.note_woken_elsewhere();
         timers_.notify_watch();
         return true;
     }
@@ -137,6 +140,7 @@ private:
     clock_tick gives_back_at() const noexcept;
     [[nodiscard]] static clock_tick watch_of_one(std::uint32_t of) noexcept;
     void notify_one() noexcept override;
+    void notify_of_lone() noexcept override { notify_of(ready_.size() <= lone_ready::pair ? 1 : queued()); }
     void notify_of(std::size_t queued) noexcept;
     bool budget_exhausted() noexcept override;
     bool gives_way() noexcept;
@@ -157,9 +161,10 @@ private:
     spin_budget spin_;
     bool gathers_events_ = false;  // what it queues now wakes no worker
     event_steps event_steps_;
-    look_pace event_pace_{6000};             // 2 us at 3 GHz: the others search, too
-    bool steps_in_ = false;                  // the guard found that no other worker looks
-    bool lost_a_race_ = false;               // the last theft found its coroutine popped
+    look_pace event_pace_{6000};  // 2 us at 3 GHz: the others search, too
+    bool steps_in_ = false;       // the guard found that no other worker looks
+    bool lost_a_race_ = false;    // the last theft found its coroutine popped
+    lone_ready lone_ready_;
     pool_worker* victim_ = nullptr;          // of the last theft
     std::uint64_t forked_there_ = 0;         // its forked() after that, or at the last glance
     std::uint64_t pushed_ = 0;               // lone pushes of the pool, as its last look-out saw them

@@ -1,7 +1,6 @@
 // How a worker takes what other workers have queued. The page docs/design/thread_pool.md has the protocol.
 #include <algorithm>
 
-#include "lone_ready.hpp"
 #include "pool_worker.hpp"
 
 namespace coflux::detail {
@@ -10,14 +9,6 @@ namespace {
 constexpr int glances_enough = 6;         // as many without a change: it is
 constexpr int changes_enough = 2;         // as many changes: it is not
 constexpr unsigned victims_in_a_row = 8;  // then a look at what all may take
-
-/// Pauses for a moment each time; false once `nanoseconds` are over.
-auto pauses_for(clock_tick nanoseconds) noexcept {
-    return [begin = tick_now(), nanoseconds]() noexcept {
-        cpu_pause();
-        return tick_now() - begin < nanoseconds;
-    };
-}
 
 }  // namespace
 
@@ -60,9 +51,15 @@ void* pool_worker::steal_fork_from(pool_worker& victim) noexcept {
     return taken;
 }
 
+bool pool_worker::may_take_ready_of(const pool_worker& victim) noexcept {
+    const ready_ring::glance now = victim.ready_.look();
+    if (now.size == 0 || now.size > lone_ready::pair) return lone_ready_.may_be_taken(&victim, now, 0, 0);
+    return lone_ready_.may_be_taken(&victim, now, tick_now(), victim.rounds_.few_steps());
+}
+
 std::coroutine_handle<> pool_worker::steal_from(pool_worker& victim) noexcept {
     void* taken = steal_fork_from(victim);
-    if (taken == nullptr && leaves_ready(victim.ready_, pauses_for(between_glances))) {
+    if (taken == nullptr && may_take_ready_of(victim)) {
         taken = victim.ready_.take();
         stolen_at_ = tick_now();
     }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include <coflux/base/atomic.hpp>
 #include <coflux/time/clock.hpp>
 #include <coflux/time/detail/cycles.hpp>
 
@@ -37,7 +38,8 @@ public:
         if (ticks_since_ != 0) {
             const clock_tick pace = (now - looked_at_) / static_cast<clock_tick>(ticks_since_) + 1;
             const auto fitting = static_cast<std::int32_t>(std::clamp<clock_tick>(round_time / pace, 2, most_ticks));
-            ticks_ = std::min(fitting, ticks_ * 2);  // a few short steps do not end a time of long ones
+            // A few short steps do not end a time of long ones.
+            ticks_.store(std::min(fitting, ticks() * 2), memory_order_relaxed);
         }
         ticks_since_ = 0;
         looked_at_ = now;
@@ -45,15 +47,19 @@ public:
     }
     /// The ticks of the round that begins.
     [[nodiscard]] std::int32_t begin_round() noexcept {
-        ticks_since_ += ticks_;
+        ticks_since_ += ticks();
         high_steps_ = 0;
         aside_went_ = false;
-        return ticks_;
+        return ticks();
     }
     /// The ticks of a round whose steps do not count for the pace.
-    [[nodiscard]] std::int32_t ticks() const noexcept { return ticks_; }
+    [[nodiscard]] std::int32_t ticks() const noexcept { return ticks_.load(memory_order_relaxed); }
+    /// Any thread: a few steps at the pace of the last ones, a round at most. A hint.
+    [[nodiscard]] clock_tick few_steps() const noexcept {
+        return std::min(4 * round_time / static_cast<clock_tick>(ticks()), round_time);
+    }
     /// Asked before begin_round(), where a coroutine of high priority waits: true if it goes before the round to come.
-    [[nodiscard]] bool high_is_due() const noexcept { return high_steps_ < high_rounds * ticks_; }
+    [[nodiscard]] bool high_is_due() const noexcept { return high_steps_ < high_rounds * ticks(); }
     void serve_high() noexcept {
         ++high_steps_;
         ++ticks_since_;
@@ -95,10 +101,10 @@ private:
     clock_tick oldest_served_at_ = 0;
     clock_tick low_served_at_ = 0;  // or found that none waited
     std::uint64_t looked_at_cycle_ = 0;
-    std::int32_t ticks_since_ = 0;     // of the rounds that began since the last look
-    std::int32_t ticks_ = most_ticks;  // of a round
-    std::int32_t high_steps_ = 0;      // since the last round
-    bool aside_went_ = false;          // the oldest fork, or one of low priority, in this round
+    std::int32_t ticks_since_ = 0;            // of the rounds that began since the last look
+    atomic<std::int32_t> ticks_{most_ticks};  // of a round; written by its own thread
+    std::int32_t high_steps_ = 0;             // since the last round
+    bool aside_went_ = false;                 // the oldest fork, or one of low priority, in this round
 };
 
 }  // namespace coflux::detail

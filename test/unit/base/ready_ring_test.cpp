@@ -39,12 +39,14 @@ TEST(ready_ring, refuses_what_does_not_fit_and_keeps_the_rest) {
 TEST(ready_ring, shows_what_stands_there_and_how_much_was_taken_before) {
     ready_ring ring;
     int item = 0;
-    EXPECT_EQ(ring.look(), (ready_ring::glance{0, 0}));
+    EXPECT_EQ(ring.look(), (ready_ring::glance{0, 0, 0, 0}));
     EXPECT_TRUE(ring.push(&item));
+    ring.note_woken_elsewhere();
+    ring.note_yield();
     EXPECT_TRUE(ring.push(&item));
-    EXPECT_EQ(ring.look(), (ready_ring::glance{0, 2}));
+    EXPECT_EQ(ring.look(), (ready_ring::glance{0, 2, 1, 1}));
     EXPECT_EQ(ring.take(), &item);
-    EXPECT_EQ(ring.look(), (ready_ring::glance{1, 1}));
+    EXPECT_EQ(ring.look(), (ready_ring::glance{1, 1, 1, 1}));
 }
 
 TEST(ready_ring, keeps_the_order_when_it_goes_round) {

@@ -63,6 +63,14 @@ public:
             notify_one_aside();
     }
 
+    /// The same for one that this worker best takes itself: it counts as a lone one, whatever else is queued.
+    void push_ready_for_itself(std::coroutine_handle<> h) noexcept {
+        if (!ready_.push(h.address())) return overflow(h);
+        if (has_sleepers()) notify_of_lone();
+    }
+    /// The coroutine that runs here yields: push_ready() is next.
+    COFLUX_INLINE void note_yield() noexcept { ready_.note_yield(); }
+
     /// After push_ready: the next coroutine to run if that does not need the loop, else the noop coroutine.
     COFLUX_INLINE std::coroutine_handle<> next_ready() noexcept {
         if (tick_budget_ <= 0 || forks_.size() != 0) [[unlikely]]
@@ -97,6 +105,7 @@ protected:
     ~worker() = default;
 
     virtual void notify_one() noexcept = 0;
+    virtual void notify_of_lone() noexcept { notify_one(); }
     /// The tick budget is used up, and a parent would pop its newest fork, unless it was stolen: true if the loop must
     /// run; else there is budget again.
     virtual bool budget_exhausted() noexcept = 0;

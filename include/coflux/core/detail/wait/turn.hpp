@@ -36,6 +36,7 @@ std::coroutine_handle<> suspend_elsewhere(promise_base& p, std::coroutine_handle
 /// Queues `p`, by the handle `h`, behind the coroutines that are ready: what await_suspend returns. After
 /// begin_suspend().
 /// Pre: an executor runs `p`.
+template <bool Yields = false>
 COFLUX_INLINE std::coroutine_handle<> suspend_behind_ready(promise_base& p, std::coroutine_handle<> h) noexcept {
     worker* const w = this_thread.queues;
     if (w == nullptr || w->executor() != p.runs_on()->identity) [[unlikely]]
@@ -43,7 +44,12 @@ COFLUX_INLINE std::coroutine_handle<> suspend_behind_ready(promise_base& p, std:
     // The coroutine below on this stack goes on: a creator, or an awaiter.
     const bool inside_creator = this_thread.below != nullptr || this_thread.nested_limit >= nested_closed;
     promise_base::clear_current();
-    w->push_ready(h);
+    if constexpr (Yields) {
+        w->note_yield();
+        w->push_ready(h);
+    } else {
+        w->push_ready_for_itself(h);
+    }
     return inside_creator ? std::coroutine_handle<>(std::noop_coroutine()) : transfer(w->next_ready());
 }
 
