@@ -135,7 +135,7 @@ void async_generator_base::unwind_stack(async_generator_base& root) noexcept {
             !g->is_below_joined(),
             "an async_generator yields one with live children, which a stopped coroutine did not make, and dies with it");
         (void)scope_children::add_atomically(*g->parent());
-        g->control().word.set(static_cast<std::uint32_t>(counting::atomic));
+        g->control().word.count_atomically();
         g->request_stop();
     }
     root.control().join.run_detached();  // published by the queue
