@@ -87,6 +87,10 @@ struct things {
         lines[name] = line;
         ++arrived;
     }
+    unsigned line_of(const char* name) {
+        const std::lock_guard guard(lines_lock);
+        return lines[name];
+    }
 };
 
 coflux::fork<void, pool> in_mutex(environment&, things* t) {
@@ -273,7 +277,8 @@ void check_all(const json& dump, things& t) {
         if (found.empty()) return {};
         for (const json& c : found) {
             EXPECT_EQ(c.at("state"), state) << name;
-            EXPECT_TRUE(t.lines[name] == 0 || c.at("line") == t.lines[name]) << name << " " << c.at("line");
+            const unsigned line = t.line_of(name);
+            EXPECT_TRUE(line == 0 || c.at("line") == line) << name << " " << c.at("line");
             EXPECT_EQ(c.at("file"), __FILE__) << name;
             if (parent != nullptr) {
                 const json above = with_id(dump, c.at("parent"));

@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -255,21 +256,31 @@ TEST(metrics, of_a_worker_are_there) {
     while (counted("coflux_worker_sleeps", "lone") == 0) std::this_thread::yield();  // for ever: it never parks
 }
 
-coflux::fork<void, coflux::run_loop> sleeps_for(coflux::environment&, std::chrono::milliseconds time) {
+coflux::fork<void, coflux::run_loop> sleeps_for(coflux::environment&, std::chrono::milliseconds time, int* begun) {
+    ++*begun;
     co_await coflux::sleep_for(time);
 }
 coflux::task<void, coflux::run_loop> sleeps_and_limits(coflux::environment&) {
     auto&& here = co_await coflux::context();
-    for (int i = 0; i < 5; ++i) co_await sleeps_for(here, 1ms);
-    for (int i = 0; i < 3; ++i) co_await coflux::race(sleeps_for(here, 1ms), sleeps_for(here, 1h));
+    int begun = 0;
+    for (int i = 0; i < 5; ++i) co_await sleeps_for(here, 1ms, &begun);
+    for (int i = 0; i < 3; ++i) {
+        begun = 0;
+        auto lasts = sleeps_for(here, 1h, &begun);
+        while (begun == 0) co_await coflux::yield();
+        co_await coflux::race(sleeps_for(here, 1ms, &begun), std::move(lasts));
+    }
 }
-coflux::fork<void, coflux::noop_executor> sleeps_with_the_service(coflux::environment&) {
-    co_await coflux::sleep_for(1ms);
+/// Its sleep begins in the call that makes it.
+coflux::fork<void, coflux::noop_executor> sleeps_with_the_service(coflux::environment&,
+                                                                  std::chrono::milliseconds time) {
+    co_await coflux::sleep_for(time);
 }
 coflux::task<void, coflux::noop_executor> sleeps_without_a_thread(coflux::environment&) {
     auto&& here = co_await coflux::context();
-    co_await sleeps_with_the_service(here);
-    co_await coflux::race(sleeps_with_the_service(here), coflux::sleep_for(1h));
+    co_await sleeps_with_the_service(here, 1ms);
+    auto lasts = sleeps_with_the_service(here, 1h);
+    co_await coflux::race(sleeps_with_the_service(here, 1ms), std::move(lasts));
 }
 
 TEST(metrics, of_timers_say_how_each_one_that_was_armed_ended) {
