@@ -16,6 +16,7 @@
 #include <coflux/sync/manual_reset_event.hpp>
 #include <coflux/sync/mutex.hpp>
 
+#include "core/detail/wait/wait_records.hpp"
 #include "support/coroutines.hpp"
 
 namespace {
@@ -374,6 +375,8 @@ struct stop_of_call : asked_from_outside<stop_of_call> {
     }
     static task<void> root(environment&, stop_of_call* s) {
         auto&& here = co_await coflux::context();
+        // Half of the time a walk finds the record, and no wait in it yet.
+        if (rl::rand(2) != 0) (void)coflux::detail::wait_records::find_or_make(here);
         const auto ended = co_await coflux::as_outcome(waits(here, s));
         MODEL_CHECK(ended.is_stopped());
     }

@@ -1,7 +1,7 @@
 // The same as base/config.hpp, but for the pause of a loop that waits: there Relacy runs another thread.
 #pragma once
 
-#define COFLUX_LONGEST_LOOK 1
+#define COFLUX_LONGEST_LOOK 2
 #define COFLUX_LONGEST_STOP_STEP 1
 #define cpu_pause cpu_pause_of_the_processor
 #include_next <coflux/base/config.hpp>
