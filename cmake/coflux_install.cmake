@@ -100,4 +100,11 @@ if(COFLUX_HAS_ROCKSDB)
     configure_file("${PROJECT_SOURCE_DIR}/cmake/coflux-rocksdb.pc.in" "${PROJECT_BINARY_DIR}/coflux-rocksdb.pc" @ONLY)
     install(FILES "${PROJECT_BINARY_DIR}/coflux-rocksdb.pc" DESTINATION "${pkgconfig_dir}")
 endif()
+# The commands for gdb and lldb. gdb loads what is named as a library, by itself, where it trusts the folder.
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/tools/coflux_debugger" DESTINATION "${CMAKE_INSTALL_DATADIR}/coflux"
+        FILES_MATCHING PATTERN "*.py" PATTERN "__pycache__" EXCLUDE)
+if(BUILD_SHARED_LIBS)
+    install(FILES "${PROJECT_SOURCE_DIR}/cmake/coflux-gdb.py" RENAME "$<TARGET_FILE_NAME:coflux_runtime>-gdb.py"
+            DESTINATION "${CMAKE_INSTALL_DATADIR}/gdb/auto-load${CMAKE_INSTALL_FULL_LIBDIR}")
+endif()
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DATADIR}/licenses/coflux")

@@ -10,6 +10,7 @@
 #include <coflux/base/intrusive_list.hpp>
 #include <coflux/base/thread.hpp>
 
+#include "layout.hpp"
 #include "process_metrics.hpp"
 
 namespace coflux::detail {
@@ -17,6 +18,9 @@ namespace coflux::detail {
 using inspect::metric_bucket;
 using inspect::metric_family;
 using inspect::metric_label;
+
+/// Each program with an executor has this file: so a debugger finds the record also where nothing calls dump().
+[[gnu::used, gnu::retain]] const debug_layout* const layout_for_debuggers = &coflux_debug_layout;
 
 // --- a reading -------------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,336 @@
+"""All coroutines of a program that stands still, or of a core: what src/inspect/snapshot.cpp does, on the memory of another.
+
+The memory is anything with
+    read(address, size)  the bytes, or None where all of them cannot be read
+    symbol(name)         an address, or None
+    sections()           (begin, end, is_code) of each section of the program and its libraries that is in memory
+The page docs/design/inspect.md has the steps.
+"""
+
+from __future__ import annotations
+
+import bisect
+import gc
+import struct
+
+from .layout import Unreadable, find_layout
+from .names import readable_name
+
+MOST_LINKS = 1000  # of a list or a chain in memory that may be damaged
+
+
+class Coroutine:
+    __slots__ = ("id", "place", "kind", "of", "join", "parent", "above", "children", "bytes", "state", "is_call", "resume", "valid")
+
+
+class Place:
+    def __init__(self, function: str, file: str, line: int):
+        self.function, self.file, self.line = readable_name(function), file, line
+
+    def __str__(self):
+        return f"{self.function} at {self.file}:{self.line}"
+
+
+class Snapshot:
+    """`all`: by address, with memory that looks like a coroutine and is none, as its parents show. `coroutines`: those that are
+    some. `awaiters`: of each that is awaited, those that do."""
+
+    def __init__(self, memory):
+        self.memory = memory
+        self.at = find_layout(memory)
+        self.parts = sorted(memory.sections())
+        self.begins = [part[0] for part in self.parts]
+        self.what, self.places, self.kinds, self.objects = {}, {}, {}, {}
+        self.all, self.awaiters, self.slabs = {}, {}, {}
+        # A million objects that all stay: the collector would walk them again and again.
+        collects = gc.isenabled()
+        gc.disable()
+        try:
+            self.list_slabs()
+            for address in sorted(self.slabs):
+                self.find_in(address)
+            self.resolve_waits()
+            self.resolve_parents()
+            self.find_running()
+            self.coroutines = {i: c for i, c in self.all.items() if c.valid}
+        finally:
+            if collects:
+                gc.enable()
+
+    # --- memory ------------------------------------------------------------------------------------------------------
+
+    def word(self, address: int, form: str = "<Q") -> int | None:
+        copy = self.memory.read(address, struct.calcsize(form))
+        return struct.unpack(form, copy)[0] if copy else None
+
+    def text(self, address: int) -> str:
+        """Up to its end; by pieces that lie in one page each."""
+        found = b""
+        while len(found) < 1023:
+            piece = self.memory.read(address, 64 - address % 64)
+            if not piece:
+                break
+            found += piece.split(b"\0")[0]
+            if b"\0" in piece:
+                break
+            address += len(piece)
+        text = found.decode("utf-8", "replace")
+        return text if text.isprintable() else ""
+
+    def is_part(self, address: int) -> bool | None:
+        """True: code. False: data. None: neither."""
+        found = self.what.get(address, self)
+        if found is self:
+            i = bisect.bisect_right(self.begins, address) - 1
+            found = self.what[address] = self.parts[i][2] if i >= 0 and address < self.parts[i][1] else None
+        return found
+
+    def is_code(self, address: int) -> bool:
+        return self.is_part(address) is True
+
+    def is_data(self, address: int) -> bool:
+        return self.is_part(address) is False
+
+    # --- the steps ---------------------------------------------------------------------------------------------------
+
+    def list_slabs(self) -> None:
+        at = self.at
+        used = self.word(at.used_entries)
+        if used is None:
+            raise Unreadable("the memory of the program cannot be read")
+        for number in range(at.chunk_count):
+            if used <= 0:
+                break
+            count = min(used, at.first_entries << number)
+            chunk = self.word(at.chunks + 8 * number)
+            entries = self.memory.read(chunk, 8 * count) if chunk else None
+            for index, entry in enumerate(struct.unpack(f"<{count}Q", entries) if entries else ()):
+                size_class = entry & at.class_bits
+                # A block of one granule is too small for a frame.
+                if entry and size_class not in (0, at.free_class):
+                    self.slabs[entry & ~at.class_bits] = (size_class + 1) * at.granule, index + (at.first_entries << number) - at.first_entries
+            used -= count
+
+    def find_in(self, slab: int) -> None:
+        at = self.at
+        size, index = self.slabs[slab]
+        copy = self.memory.read(slab, at.slab_bytes)
+        # A core without those pages, or a slab that the program was about to enter or leave.
+        if not copy or struct.unpack_from("<I", copy, at.slab_entry)[0] != index:
+            return
+        words = struct.unpack_from(f"<{at.slab_bytes // 8}Q", copy)
+        untouched = struct.unpack_from("<I", copy, at.slab_untouched)[0]
+        first = at.slab_bytes % size
+        if first < untouched:
+            first += -(-(untouched - first) // size) * size
+        for block in range(first, at.slab_bytes - size + 1, size):
+            mark = words[(block + at.mark) // 8] & at.mark_bits
+            if mark & at.word_counted:
+                control = block
+            elif mark == at.control_follows:
+                control = block + at.control_size
+            else:
+                continue
+            frame = control + at.control_size
+            if frame + at.promise + at.environment_size > block + size:
+                continue
+            resume = words[frame // 8]
+            if not self.is_code(words[frame // 8 + 1]) or (resume and not self.is_code(resume)):
+                continue
+            self.add(slab, control, copy, words, block + size, size)
+
+    def add(self, slab: int, control: int, copy: bytes, words: tuple, end: int, size: int) -> None:
+        at = self.at
+        frame = control + at.control_size
+        environment = frame + at.promise
+        word = words[(control + at.word) // 8] >> 8 * ((control + at.word) % 8)
+        c = Coroutine()
+        c.id = slab + control
+        c.bytes = size
+        c.resume = words[frame // 8]
+        c.place = 0 if word & at.word_has_error else words[(control + at.place) // 8]
+        if c.place and not self.is_data(c.place):
+            c.place = 0  # a result, while parameters die
+        c.join = 0 if word & at.word_starts_inline else words[(control + at.join) // 8]
+        c.parent = words[(environment + at.parent) // 8] & ~at.parent_tags
+        c.kind = c.of = 0
+        c.above = None
+        c.children, closed = self.children_of(copy, environment) if word & at.word_scope_open else (0, False)
+        c.is_call = word & at.word_counted == at.word_counted
+        c.valid = False
+        self.all[c.id] = c
+        if not c.resume:
+            c.state = "joins" if closed and c.children else "ended"
+        elif c.is_call and c.join == at.join_detached:
+            c.state = "unawaited"
+        elif c.join == 0 and struct.unpack_from("<I", copy, environment + at.marks)[0] & at.mark_generator:
+            c.state = "generator"
+        else:
+            c.state = "ready"
+            self.find_wait(c, copy, slab, environment, end)
+
+    def children_of(self, copy: bytes, environment: int) -> tuple[int, bool]:
+        """How many, and whether the owner waits for them."""
+        at = self.at
+        atomic = struct.unpack_from("<i", copy, environment + at.children_atomic)[0]
+        if atomic < int(at.children_open / 2):
+            return max(atomic, 0), True
+        by_owner = struct.unpack_from("<i", copy, environment + at.children_by_owner)[0] - at.no_children_by_owner
+        return max(by_owner + atomic - at.children_open, 0), False
+
+    def find_wait(self, c: Coroutine, copy: bytes, slab: int, environment: int, end: int) -> None:
+        """A wait is in the frame of its coroutine, whose promise it names."""
+        at = self.at
+        promise = struct.pack("<Q", slab + environment)
+        last = end - (at.wait_record - at.wait_promise)
+        position = copy.find(promise, environment + at.environment_size, last)
+        while position != -1:
+            if position % 8 == 0:
+                kind, record = struct.unpack_from("<Q", copy, position + at.wait_kind - at.wait_promise)[0], struct.unpack_from(
+                    "<Q", copy, position + at.wait_record - at.wait_promise)[0]
+                if record and self.is_data(kind) and (known := self.kind(kind)):
+                    c.state, c.kind = "waits", kind
+                    thing = position - at.wait_promise + known[1]
+                    c.of = struct.unpack_from("<Q", copy, thing)[0] if known[1] and thing + 8 <= end else 0
+                    return
+                # Others resume it by a proxy: two equal functions in front of the promise.
+                functions = struct.unpack_from("<QQ", copy, position - 16)
+                if functions[0] == functions[1] and self.is_code(functions[0]):
+                    c.state = "foreign"
+            position = copy.find(promise, position + 1, last)
+
+    def kind(self, address: int) -> tuple[str, int] | None:
+        """What one of this kind waits for, and where its operation has the address of that; None: it is no kind."""
+        if address not in self.kinds:
+            at = self.at
+            copy = self.memory.read(address, at.kind_size)
+            known = None
+            if copy:
+                claim, stop, what, of_at = (struct.unpack_from("<Q", copy, place)[0]
+                                            for place in (at.kind_claim, at.kind_stop, at.kind_what, at.kind_of_at))
+                if self.is_code(claim) and (not stop or self.is_code(stop)) and what and self.is_data(what):
+                    known = self.text(what), of_at
+            self.kinds[address] = known
+        return self.kinds[address]
+
+    def resolve_waits(self) -> None:
+        at = self.at
+        for c in self.all.values():
+            pointer = c.join & ~at.join_tags
+            if not pointer or c.state == "ended":  # that has woken what awaited it
+                continue
+            if c.join & at.join_direct:
+                self.awaits(self.of_environment(pointer), c)
+            elif not c.join & at.join_list:
+                self.awaits(self.awaiting(pointer), c)
+            else:
+                for _ in range(MOST_LINKS):
+                    self.awaits(self.awaiting(pointer), c)
+                    pointer = self.word(pointer + at.waiter_next)
+                    if not pointer:
+                        break
+
+    def awaits(self, awaiter: Coroutine | None, child: Coroutine) -> None:
+        if awaiter is None or awaiter is child or awaiter.state in ("ended", "joins"):
+            return
+        if awaiter.state != "awaits":
+            awaiter.state, awaiter.kind, awaiter.of = "awaits", 0, child.id
+        awaiter.kind += 1
+        self.awaiters.setdefault(child.id, []).append(awaiter.id)
+
+    def awaiting(self, waiter: int) -> Coroutine | None:
+        around = self.find_around(waiter)
+        if around is None:
+            promise = self.word(waiter + self.at.waiter_promise)
+            around = self.of_environment(promise) if promise else None
+        return around
+
+    def find_around(self, address: int) -> Coroutine | None:
+        at = self.at
+        slab = address & ~(at.slab_bytes - 1)
+        if slab not in self.slabs:
+            return None
+        size = self.slabs[slab][0]
+        end = slab + at.slab_bytes
+        block = end - -(-(end - address) // size) * size
+        return self.all.get(block) or self.all.get(block + at.control_size)
+
+    def of_environment(self, address: int) -> Coroutine | None:
+        return self.all.get(address - self.at.promise - self.at.control_size)
+
+    def resolve_parents(self) -> None:
+        known = {}
+        for c in self.all.values():
+            if c.parent == 0:  # a call that was given no environment, and has not begun
+                c.valid = c.state == "unawaited"
+                continue
+            if c.parent not in known:
+                parent = self.of_environment(c.parent)
+                known[c.parent] = (True, parent.id) if parent else self.object(c.parent)
+            c.valid, c.above = known[c.parent]
+
+    def object(self, address: int) -> tuple[bool, int | None]:
+        """Whether there is an environment object, and the coroutine above it."""
+        at = self.at
+        following = address
+        for _ in range(MOST_LINKS):
+            copy = self.memory.read(following, at.environment_size) if following % 8 == 0 else None
+            if not copy or not struct.unpack_from("<I", copy, at.marks)[0] & at.mark_object:
+                break
+            if following == address:
+                self.note_joiner(address, copy)
+            following = struct.unpack_from("<Q", copy, at.parent)[0] & ~at.parent_tags
+            above = self.of_environment(following) if following else None
+            if above or not following:
+                return True, above.id if above else None
+        return False, None
+
+    def note_joiner(self, address: int, copy: bytes) -> None:
+        joiner = self.word(address + self.at.object_joiner)
+        promise = self.word(joiner + self.at.joiner_promise) if joiner else None
+        c = self.of_environment(promise) if promise else None
+        children, closed = self.children_of(copy, 0)
+        if c and closed and children and c.state != "ended":
+            c.state, c.children = "joins", children
+
+    def find_running(self) -> None:
+        at = self.at
+        threads = self.memory.read(at.threads, 8 * at.thread_count)
+        for number, thread in enumerate(struct.unpack(f"<{at.thread_count}Q", threads) if threads else ()):
+            current = self.word(thread + at.thread_current) if thread else None
+            c = self.of_environment(current) if current else None
+            if c and c.state == "ready":
+                c.state, c.of = "running", number
+
+    # --- text --------------------------------------------------------------------------------------------------------
+
+    def place(self, c: Coroutine) -> Place | None:
+        if c.place not in self.places:
+            found = None
+            copy = self.memory.read(c.place, 20) if c.place else None
+            if copy:
+                file, function, line = struct.unpack("<QQI", copy)
+                if self.is_data(file) and self.is_data(function):
+                    file, function = self.text(file), self.text(function)
+                    found = Place(function, file, line) if file and function and line else None
+            self.places[c.place] = found
+        return self.places[c.place]
+
+    def where(self, c: Coroutine) -> str:
+        return str(self.place(c) or "a coroutine whose place is not known")
+
+    def state(self, c: Coroutine, with_address: bool = True) -> str:
+        if c.state == "waits":
+            address = f" at {c.of:#x}" if c.of and with_address else ""
+            return f"waits for {self.kinds[c.kind][0] or 'something'}{address}"
+        if c.state == "awaits":
+            return f"awaits {self.where(self.all[c.of])}" if c.kind == 1 else f"awaits {c.kind} coroutines"
+        return {
+            "ready": "is queued, or runs",
+            "running": f"runs on worker {c.of}",
+            "joins": f"waits for the ends of its children, {c.children}",
+            "ended": "has ended; its result is not taken yet",
+            "foreign": "in something foreign, queued, or runs",
+            "generator": "a generator between two elements",
+            "unawaited": "was made, and is not awaited yet",
+        }[c.state]
