@@ -24,8 +24,10 @@ FROM_OUTSIDE = {
     "room in a pipe", "bytes of a socket", "bytes or descriptors of a socket", "room in a socket",
 }
 
-# Members of a frame that no user has written: of g++, and of clang.
-INNER = re.compile(r"_Coro_|__|frame_needs_free$|(Aw|Yd|D)\d+(_\d+)*$|PointerType(_\d+)?$|(class|struct|union)_\w+_\d+$")
+# Members of a frame that no user has written: of g++, which adds numbers to the name of a local, and of clang.
+INNER_OF_GCC = re.compile(r"_Coro_|frame_needs_free$|((Aw|Yd|D|T)\d+|Is|Fs)(_\d+)*$")
+NUMBERS = re.compile(r"_\d+_\d+$")
+INNER_OF_CLANG = re.compile(r"__|PointerType(_\d+)?$|(class|struct|union)_.*_\d+$")
 LONGEST = 160  # of a value
 
 # A coroutine and the address of its frame; the lines, or None where there is no debug information.
@@ -38,10 +40,13 @@ def plural(count: int, what: str = "coroutine") -> str:
 
 def unique_locals(members: Iterable[tuple[str, str]]) -> list[str]:
     """A line for each that a user has written: clang's frames have a parameter twice."""
+    members = [(name, " ".join(value.split())) for name, value in members]
+    of_gcc = any(name == "_Coro_resume_fn" for name, _ in members)
+    inner = INNER_OF_GCC if of_gcc else INNER_OF_CLANG
     lines = {}
     for name, value in members:
-        if name and not INNER.match(name):
-            value = " ".join(value.split())
+        if name and not inner.match(name):
+            name = NUMBERS.sub("", name) if of_gcc else name
             lines[f"{name} = {value if len(value) <= LONGEST else value[:LONGEST] + '…'}"] = None
     return list(lines)
 
