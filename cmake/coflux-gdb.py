@@ -1,8 +1,8 @@
 """gdb loads this with the library of its name: the command `coflux`."""
 
+import sys
 from pathlib import Path
 
-import gdb
-
 share = next(folder for folder in Path(__file__).resolve().parents if (folder / "coflux/coflux_debugger").is_dir())
-gdb.execute(f"source {share}/coflux/coflux_debugger/for_gdb.py")
+sys.path.insert(0, str(share / "coflux"))
+import coflux_debugger.for_gdb  # noqa: E402, F401
