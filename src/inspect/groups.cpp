@@ -14,7 +14,7 @@ struct group {
     std::uint64_t key;
     std::uint32_t first;
     std::uint32_t count;  // 0: none
-    bool same_thing;      // all of it wait for one thing
+    bool same_thing;      // all of it wait for one thing, or run on one worker
 };
 
 void mix(std::uint64_t& key, std::uint64_t with) noexcept {
@@ -38,6 +38,7 @@ std::uint64_t group_key(const snapshot& s, const found_coroutine& c) noexcept {
 void write_group(const snapshot& s, const group& g, places& where, bounded_text& to) noexcept {
     found_coroutine c = s[g.first];
     if (!g.same_thing && c.state == coroutine_state::waits) c.of = 0;
+    if (!g.same_thing && c.state == coroutine_state::running) c.of = several_workers;
     to.add("\n").add(g.count).add(g.count == 1 ? " coroutine: " : " coroutines: ");
     write_state(s, c, where, to);
     to.add("\n    in ");

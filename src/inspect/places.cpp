@@ -5,7 +5,14 @@ namespace coflux::detail::inspection {
 void write_state(const snapshot& s, const found_coroutine& c, places& where, bounded_text& to) noexcept {
     switch (c.state) {
     case coroutine_state::ready: to.add("is queued, or runs"); break;
-    case coroutine_state::running: to.add("runs on worker ").add(c.of); break;
+    case coroutine_state::running:
+        to.add("runs on ");
+        if (c.of == several_workers) {
+            to.add("a worker");
+        } else {
+            to.add("worker ").add(c.of);
+        }
+        break;
     case coroutine_state::waits: {
         char what[128];
         s.text_of_kind(c.kind, what, sizeof what);

@@ -53,6 +53,8 @@ private:
     known* known_;
 };
 
+/// In place of the thread of one that runs.
+inline constexpr std::uint64_t several_workers = ~std::uint64_t{0};
 /// `waits for a mutex at 0x…`, and what it does else.
 void write_state(const snapshot& s, const found_coroutine& c, places& where, bounded_text& to) noexcept;
 

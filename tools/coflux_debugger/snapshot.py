@@ -319,15 +319,16 @@ class Snapshot:
     def where(self, c: Coroutine) -> str:
         return str(self.place(c) or "a coroutine whose place is not known")
 
-    def state(self, c: Coroutine, with_address: bool = True) -> str:
+    def state(self, c: Coroutine, of_one: bool = True) -> str:
+        """`of_one`: not of several, which have other things or workers."""
         if c.state == "waits":
-            address = f" at {c.of:#x}" if c.of and with_address else ""
+            address = f" at {c.of:#x}" if c.of and of_one else ""
             return f"waits for {self.kinds[c.kind][0] or 'something'}{address}"
         if c.state == "awaits":
             return f"awaits {self.where(self.all[c.of])}" if c.kind == 1 else f"awaits {c.kind} coroutines"
         return {
             "ready": "is queued, or runs",
-            "running": f"runs on worker {c.of}",
+            "running": f"runs on worker {c.of}" if of_one else "runs on a worker",
             "joins": f"waits for the ends of its children, {c.children}",
             "ended": "has ended; its result is not taken yet",
             "foreign": "in something foreign, queued, or runs",

@@ -521,6 +521,8 @@ TEST(dump, works_while_all_workers_are_stuck) {
         workers.insert(c.at("worker").get<int>());
     }
     EXPECT_EQ(workers.size(), 2U);
+    const std::string groups = inspect::dump();
+    EXPECT_NE(groups.find("\n2 coroutines: runs on a worker\n"), std::string::npos) << groups;
     at = 0;
     root.join();
 }
