@@ -160,7 +160,7 @@ struct looks_at_request : of_stop<looks_at_request, 3> {
         MODEL_CHECK(s->by_other.get() == 1);
     }
     void stop(task<void>& root, environment&) {
-        coflux::model::wait_a_while(32);
+        coflux::model::wait_a_while(256);  // often the last of both: no other count has it look again
         by_other.set(1);
         root.request_stop();
     }

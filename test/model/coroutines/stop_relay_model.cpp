@@ -4,6 +4,7 @@
 
 #include <coflux/combine/when_all.hpp>
 #include <coflux/core/as_outcome.hpp>
+#include <coflux/core/call.hpp>
 #include <coflux/core/fork.hpp>
 #include <coflux/core/make_environment.hpp>
 #include <coflux/core/task.hpp>
@@ -30,6 +31,7 @@ using task = coflux::task<T, bag_executor>;
 /// relay only.
 template <typename Derived, unsigned Threads>
 struct of_relay : coroutine_scenario<Derived, Threads>, root_on_pool {
+    static constexpr unsigned stop_before = 64;  // steps of thread 0
     manual_reset_event event;
     manual_reset_event never;
     int went_on = 0;  // written by one coroutine at a time; the model's own
@@ -72,7 +74,7 @@ struct of_relay : coroutine_scenario<Derived, Threads>, root_on_pool {
         if (thread == 1) return help();
         run_root([this](environment& env) { return Derived::root(env, static_cast<Derived*>(this)); },
                  [](auto& root, environment&) {
-                     coflux::model::wait_a_while(64);
+                     coflux::model::wait_a_while(Derived::stop_before);
                      root.request_stop();
                  });
         while (others_done.load(coflux::detail::memory_order_acquire) != Threads - 2) coflux::detail::cpu_pause();
@@ -108,6 +110,25 @@ struct stopped_as_outcome : of_relay<stopped_as_outcome, 3> {
         auto f = waits(env, &s->event, &s->first);
         auto ended = co_await coflux::as_outcome(std::move(f));
         MODEL_CHECK(ended.is_stopped() || ended.has_value());
+    }
+};
+
+/// The relay of a call that is over is gone with its frame. Its record is the caller's, which a stop comes to after that.
+struct over_in_call : of_relay<over_in_call, 3> {
+    static constexpr unsigned stop_before = 1024;  // often after the end of the call
+    static coflux::call<void> awaits(environment&, environment* outside, over_in_call* s) {
+        co_await waits(*outside, &s->event, &s->first);
+    }
+    static task<void> root(environment& env, over_in_call* s) {
+        const joined all{*s};
+        auto&& here = co_await coflux::context();
+        co_await awaits(here, &env, s);
+        co_await s->never.wait();
+        ++s->went_on;
+    }
+    void holds() {
+        MODEL_CHECK(unwound == 1);
+        MODEL_CHECK(went_on == 0);
     }
 };
 
@@ -172,6 +193,7 @@ int main(int count, char** arguments) {
         {sampled<stopped_alone>("stopped_alone", "idle to early; listening to requesting to passed"),
          sampled<stopped_or_ended>("stopped_or_ended", "listening to done; requesting to ended"),
          sampled<stopped_as_outcome>("stopped_as_outcome", "the same, and the stop is an outcome"),
+         sampled<over_in_call>("over_in_call", "done, and its frame is gone, in the record of a caller"),
          sampled<stopped_in_turn>("stopped_in_turn", "a relay that is stopped by a relay"),
          sampled<stopped_all>("stopped_all", "when_all: one relay for two, of which one ends"),
          sampled<asked_before>("asked_before", "when_all: requesting from the start"),
