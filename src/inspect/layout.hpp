@@ -1,8 +1,8 @@
 // Where a reader of the memory finds what it knows of coroutines: one constant record, for the program itself, for
 // debuggers and for programs outside, with or without debug information.
 //
-// The page docs/design/inspect.md has the reading. A change of what a field means raises `version`; new fields go to the
-// end, and `size` says which are there.
+// The page docs/design/inspect.md has the reading. A change of what a field means raises `version`; new fields go to
+// the end, and `size` says which are there.
 #pragma once
 
 #include <cstdint>

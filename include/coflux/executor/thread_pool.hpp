@@ -51,8 +51,8 @@ struct thread_pool_options {
     /// meanwhile; else it looks again after as long. It wakes up for each look. Memory that it gave back must be warmed
     /// up again. nanoseconds::max(): never; frame_pool::trim() does so by hand.
     std::chrono::nanoseconds keep_memory = std::chrono::seconds(1);
-    /// Measures how long each resumption takes, by two readings of the clock, and every 100 us how long a coroutine that
-    /// is ready waits for its turn: histograms among the metrics (docs/howto/metrics.md).
+    /// Measures how long each resumption takes, by two readings of the clock, and every 100 us how long a coroutine
+    /// that is ready waits for its turn: histograms among the metrics (docs/howto/metrics.md).
     bool histograms = false;
     pop_order pops = pop_order::automatic;  ///< by_thief where the system refuses it: std::system_error
 };

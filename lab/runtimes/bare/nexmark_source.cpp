@@ -1,4 +1,5 @@
-// The events of Nexmark, read by hand: all of them are made of their lines, and then the loop of nexmark goes over them.
+// The events of Nexmark, read by hand: all of them are made of their lines, and then the loop of nexmark goes over
+// them.
 #include "nexmark/line.hpp"
 #include "nexmark/loop.hpp"
 #include "nexmark_work.hpp"

@@ -1,5 +1,5 @@
-// The ready coroutines of a victim that a thief may take: not those that wake each other, or that the victim is about to
-// take itself.
+// The ready coroutines of a victim that a thief may take: not those that wake each other, or that the victim is about
+// to take itself.
 #pragma once
 
 #include <cstdint>

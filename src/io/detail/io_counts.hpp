@@ -28,8 +28,8 @@ public:
         how_many
     };
 
-    /// Those of the calling thread. Where no memory is left, or a thread is about to end, several threads share one, and
-    /// may miss some.
+    /// Those of the calling thread. Where no memory is left, or a thread is about to end, several threads share one,
+    /// and may miss some.
     [[nodiscard]] static io_counts& here() noexcept { return of_this_thread != nullptr ? *of_this_thread : take_one(); }
     void add(what kind, std::uint64_t n = 1) noexcept {
         atomic<std::uint64_t>& to = counts_[static_cast<unsigned>(kind)];

@@ -113,7 +113,8 @@ struct stopped_as_outcome : of_relay<stopped_as_outcome, 3> {
     }
 };
 
-/// The relay of a call that is over is gone with its frame. Its record is the caller's, which a stop comes to after that.
+/// The relay of a call that is over is gone with its frame. Its record is the caller's, which a stop comes to after
+/// that.
 struct over_in_call : of_relay<over_in_call, 3> {
     static constexpr unsigned stop_before = 1024;  // often after the end of the call
     static coflux::call<void> awaits(environment&, environment* outside, over_in_call* s) {

@@ -171,8 +171,8 @@ std::uint64_t simulate(const entry& e, std::uint64_t first, std::uint64_t count,
 
 /// Relacy's random numbers depend on the interleaving's number alone, and bits 32 to 39 choose the generator: four
 /// generators for each seed, so that no weakness of one decides what is seen. Those that shift by 16 or more are left
-/// out: above 16, bit 16, which chooses between two threads, changes once in up to 65 536 steps, and the interleaving is
-/// over its limit while one thread waits for the other.
+/// out: above 16, bit 16, which chooses between two threads, changes once in up to 65 536 steps, and the interleaving
+/// is over its limit while one thread waits for the other.
 std::uint64_t sample(const entry& e, std::uint64_t count, const options& o) {
     std::uint64_t done = 0;
     for (std::uint64_t part = 0; part < 4; ++part) {

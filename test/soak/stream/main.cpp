@@ -32,9 +32,9 @@ using clock_type = std::chrono::steady_clock;
 constexpr const char* usage =
     "usage: coflux_stream_soak [--minutes M | --seconds S] [--seed S] [--report FILE]\n"
     "\n"
-    "Runs a stream job of four workers, whose source always has more, and whose sink waits, and fails now and then. It checks that\n"
-    "the job holds no more records than docs/design/stream.md says, that no key loses a record or has one twice or out of order,\n"
-    "and that the process does not grow. Ctrl-C ends it cleanly.\n"
+    "Runs a stream job of four workers, whose source always has more, and whose sink waits, and fails now and then.\n"
+    "It checks that the job holds no more records than docs/design/stream.md says, that no key loses a record or has\n"
+    "one twice or out of order, and that the process does not grow. Ctrl-C ends it cleanly.\n"
     "  --minutes M    how long (default: 10)\n"
     "  --seed S       of the waits and failures (default: 1)\n"
     "  --report FILE  writes what was done as a JSON object\n";
@@ -124,7 +124,8 @@ private:
     std::vector<std::int64_t> positions_ = std::vector<std::int64_t>(partitions);
 };
 
-/// Takes up to two milliseconds for a write, and now and then thirty; each 50th attempt fails, before it takes anything.
+/// Takes up to two milliseconds for a write, and now and then thirty; each 50th attempt fails, before it takes
+/// anything.
 class slow_sink {
 public:
     slow_sink(progress& counts, std::uint64_t seed) : counts_(counts), random_(seed) {}

@@ -324,8 +324,8 @@ class failure;
 
 enum class ending : std::uint32_t { value, error, stopped };  // bits: see frame_word
 
-/// Where a coroutine is counted as a child. None is 0: these bits tell a frame from a free block, whose link to the next
-/// is where the frame_word was, and is 0 there (docs/design/inspect.md).
+/// Where a coroutine is counted as a child. None is 0: these bits tell a frame from a free block, whose link to the
+/// next is where the frame_word was, and is 0 there (docs/design/inspect.md).
 enum class counting : std::uint32_t {
     by_owner = 1,  ///< made by the parent coroutine itself: in the parent's own count
     atomic = 2,    ///< made by another coroutine or thread, or in an environment object: in the parent's atomic count
