@@ -41,7 +41,8 @@ def provide(params: dict[str, Any], build: Path) -> dict[str, str] | str:
     try:
         if params["source"] == "file":
             return {"LAB_NEXMARK_FILE": str(_file(build, params["events"]))}
-        return {"LAB_KAFKA_BROKER": broker_of_run(build).address, "LAB_KAFKA_TOPIC": _topic(build, params["events"])}
+        # The topic first: a broker of programs that are not built is not begun.
+        return {"LAB_KAFKA_TOPIC": _topic(build, params["events"]), "LAB_KAFKA_BROKER": broker_of_run(build).address}
     except NotProvided as problem:
         return str(problem)
 
@@ -65,7 +66,8 @@ def _file(build: Path, events: int) -> Path:
 def _topic(build: Path, events: int) -> str:
     """The name of one that has the lines of the file."""
     fill = _filler(build, "lab_kafka_fill", "install librdkafka-dev")
+    lines = _file(build, events)
     name = f"nexmark-{events}"
     call(KAFKA, "topic", name, 1, "--data", broker_of_run(build).data)
-    call(fill, broker_of_run(build).address, name, _file(build, events))
+    call(fill, broker_of_run(build).address, name, lines)
     return name

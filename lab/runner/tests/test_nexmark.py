@@ -44,9 +44,11 @@ class NexmarkSource(unittest.TestCase):
             self.assertEqual(of_sources, {source: NEXMARK.cases(size) for source in ("file", "kafka")})
 
     def test_what_cannot_be_provided_is_said(self) -> None:
-        with tempfile.TemporaryDirectory() as nothing_built:
-            params, = (each for each in READ.cases("smoke") if each["source"] == "file" and each["query"] == "q0")
-            self.assertEqual(READ.provide(params, Path(nothing_built)), "lab_nexmark_fill is not built: scripts/lab builds it")
+        no_folder = Path("/no/such/folder")
+        for source, said in (("file", "lab_nexmark_fill is not built: scripts/lab builds it"),
+                             ("kafka", "lab_kafka_fill is not built: install librdkafka-dev")):
+            params, = (each for each in READ.cases("smoke") if each["source"] == source and each["query"] == "q0")
+            self.assertEqual(READ.provide(params, no_folder), said)
 
     def test_a_file_is_written_once_and_is_what_a_topic_is_filled_with(self) -> None:
         calls: list[tuple[str, ...]] = []
