@@ -11,6 +11,7 @@
 #include <memory_resource>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -260,9 +261,15 @@ struct meeting {
     std::atomic<bool> begun{false};
     std::atomic<bool> may_end{false};
 };
+/// Spins, so that both go on at once, but leaves the processor to the other where that waits for one.
+void spin_until(const std::atomic<bool>& told) {
+    for (int looks = 1; !told; ++looks) {
+        if (looks % 1024 == 0) std::this_thread::yield();
+    }
+}
 coflux::fork<void, pool> ends_when_told(coflux::environment&, coflux::borrowed<meeting> m) {
     m->begun = true;
-    while (!m->may_end) {}
+    spin_until(m->may_end);
     co_return;
 }
 coflux::call<void> makes_it_for(coflux::environment& parent, meeting& m) {
@@ -272,7 +279,7 @@ coflux::call<void> makes_it_for(coflux::environment& parent, meeting& m) {
 coflux::fork<int, pool> ends_with_it(coflux::environment&, coflux::borrowed<meeting> m, int value) {
     auto&& here = co_await coflux::context();
     co_await makes_it_for(here, *m);
-    while (!m->begun) {}  // another worker has it
+    spin_until(m->begun);  // another worker has it
     m->may_end = true;
     for (int i = 0; i < value % 300; ++i) asm volatile("");
     co_return value;
