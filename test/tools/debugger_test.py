@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""`coflux tasks`, `bt` and `stuck` in gdb on a program that stands still, live, by its core and stripped, compared with what
-inspect::dump() says in that program."""
+"""`coflux tasks`, `bt` and `stuck` in gdb on a program that stands still, live, by its core and
+stripped, compared with what inspect::dump() says in that program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The commands, as text, for whichever debugger. Each gets the memory, the words behind its name, and what shows locals."""
+"""The commands, as text, for whichever debugger. Each gets the memory, the words behind its name, and what shows
+locals."""
 
 from __future__ import annotations
 

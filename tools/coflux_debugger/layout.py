@@ -1,4 +1,5 @@
-"""The record `coflux_debug_layout` of a program: where what is in its memory. src/inspect/layout.hpp says what each field means."""
+"""The record `coflux_debug_layout` of a program: where what is in its memory. src/inspect/layout.hpp says what
+each field means."""
 
 from __future__ import annotations
 

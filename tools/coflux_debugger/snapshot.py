@@ -1,4 +1,5 @@
-"""All coroutines of a program that stands still, or of a core: what src/inspect/snapshot.cpp does, on the memory of another.
+"""All coroutines of a program that stands still, or of a core: what src/inspect/snapshot.cpp does, on the
+memory of another.
 
 The memory is anything with
     read(address, size)  the bytes, or None where all of them cannot be read
@@ -32,8 +33,8 @@ class Place:
 
 
 class Snapshot:
-    """`all`: by address, with memory that looks like a coroutine and is none, as its parents show. `coroutines`: those that are
-    some. `awaiters`: of each that is awaited, those that do."""
+    """`all`: by address, with memory that looks like a coroutine and is none, as its parents show. `coroutines`:
+    those that are some. `awaiters`: of each that is awaited, those that do."""
 
     def __init__(self, memory):
         self.memory = memory
