@@ -33,6 +33,12 @@ public:
         return workers_ - sleepers_of(idle_.load(memory_order_relaxed));  // pairs with nothing
     }
 
+    /// No worker is awake. What one of them queued before it parked is in sight.
+    [[nodiscard]] bool all_parked() const noexcept {
+        // [idle.all_parked]
+        return sleepers_of(idle_.load(memory_order_seq_cst)) == workers_;
+    }
+
     /// The idle word, for the workers' fast paths: they read it with relaxed order when they push to their own queues.
     [[nodiscard]] const atomic<std::uint32_t>& word() const noexcept { return idle_; }
 
@@ -178,9 +184,6 @@ private:
         // [idle.end_lookout]
         if (lookout_.load(memory_order_relaxed) == &parker) lookout_.store(nullptr, memory_order_seq_cst);
     }
-    // [idle.all_parked]
-    [[nodiscard]] bool all_parked() const noexcept { return sleepers_of(idle_.load(memory_order_seq_cst)) == workers_; }
-
     static constexpr std::uint32_t one_sleeper = 1;
     static constexpr std::uint32_t one_searcher = 0x10000;
     static constexpr std::uint32_t sleepers_of(std::uint32_t idle) { return idle & 0xffffU; }

@@ -439,7 +439,8 @@ void pool_worker::park(pool_events::seat seat) noexcept {
         return true;
     };
     const bool looks_out = pool_.size() > 1 && (quiet_looks_ <= most_quiet_looks || pool_.lone_pushes() != pushed_);
-    if (!looks_out) pause_for(between_glances);  // what was pushed a moment before is in sight then
+    // What was pushed a moment before is in sight then. Where all are parked, none pushes.
+    if (!looks_out && !pool_.idle_.all_parked()) pause_for(between_glances);
     pool_.idle_.sleep(parker_, looks_out, stays_awake, keeps_lookout, park);
     timers_.end_park();
     pool_.idle_.end_park(parker_);
