@@ -1,5 +1,6 @@
 #include <coflux/core/environment.hpp>
 
+#include <cstddef>
 #include <string_view>
 #include <typeinfo>
 
@@ -20,6 +21,13 @@ namespace {
 [[maybe_unused]] const bool back_trace_enabled = (detail::enable_back_trace(), true);
 
 }  // namespace
+
+const trace_context* environment::trace() const noexcept {
+    const detail::environment_data* data = &*data_;
+    while (data != nullptr && data->trace_at == 0) data = data->around;
+    if (data == nullptr) return nullptr;
+    return reinterpret_cast<const trace_context*>(reinterpret_cast<const std::byte*>(data) + data->trace_at);
+}
 
 void environment::request_stop_as(std::uint32_t asked) noexcept {
     // release pairs with the acquire in look_up().

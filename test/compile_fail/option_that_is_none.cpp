@@ -1,4 +1,4 @@
-// expect: coflux: make_environment takes executors, a std::pmr::memory_resource* and a deadline
+// expect: coflux: make_environment takes executors, a std::pmr::memory_resource*, a deadline
 #include <coflux/coflux.hpp>
 
 void makes() {

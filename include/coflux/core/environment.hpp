@@ -22,6 +22,8 @@
 
 namespace coflux {
 
+struct trace_context;
+
 namespace detail {
 
 struct deadline_time;
@@ -43,6 +45,7 @@ inline constexpr std::int64_t no_deadline = INT64_MAX;
 struct environment_data {
     std::pmr::memory_resource* frames = nullptr;  ///< nullptr: the frame pool, which is then called directly
     std::uint32_t frames_flags = 0;               ///< what the word of a frame from `frames` has set
+    std::int32_t trace_at = 0;                    ///< how many bytes behind this its trace_context begins; 0: none here
     executor_entry first = no_executor;           ///< of its executors: here, so that a fork finds it by one load
     std::span<const executor_entry> others;       ///< the rest
     const environment_data* outer = nullptr;      ///< the nearest environment object around this one that has executors
@@ -191,6 +194,9 @@ public:
     [[nodiscard]] auto deadline() const noexcept {
         return Time::from(data_->deadline);
     }
+    /// The trace that the nearest environment on the way up was given, or nullptr: a part of that environment.
+    /// Costs: a step for each environment object between.
+    [[nodiscard]] const trace_context* trace() const noexcept;
     /// Requests a stop of everything made in this environment: the waiting coroutines are woken, the rest stop at their
     /// next stop point.
     /// Threads: any, while the environment lives; also a thread that runs no coroutine, a callback of this library, and

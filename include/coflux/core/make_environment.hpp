@@ -6,6 +6,7 @@
 #include <concepts>
 #include <coroutine>
 #include <cstddef>
+#include <cstdint>
 #include <memory_resource>
 #include <span>
 #include <tuple>
@@ -26,6 +27,8 @@ template <typename O>
 concept memory_option = std::convertible_to<O, std::pmr::memory_resource*>;
 template <typename O>
 concept deadline_option = std::same_as<std::remove_cvref_t<O>, std::chrono::steady_clock::time_point>;
+template <typename O>
+concept trace_option = std::same_as<std::remove_cvref_t<O>, trace_context>;
 /// A type that is no option, and the message about it.
 template <typename O>
 concept duration_option = !requires { typename std::remove_cvref_t<O>::clock; } && requires {
@@ -41,12 +44,12 @@ inline constexpr bool can_run =
     requires(E& e, void* identity, std::coroutine_handle<> h) { E::execute_on(identity, h); } ||
     requires(E& e, std::coroutine_handle<> h) { e.execute(h); };
 template <typename O>
-concept environment_option = executor_option<O> || memory_option<O> || deadline_option<O>;
+concept environment_option = executor_option<O> || memory_option<O> || deadline_option<O> || trace_option<O>;
 
 /// The environment object with its executors: references for those given as lvalues, the objects themselves for
 /// rvalues.
 template <typename... Executors>
-class basic_environment final : public environment_object {
+class basic_environment : public environment_object {
 public:
     template <typename... Options>
     explicit basic_environment(environment* parent, Options&&... options)
@@ -125,6 +128,40 @@ private:
     std::array<executor_entry, sizeof...(Executors) < 2 ? 0 : sizeof...(Executors) - 1> others_{};
 };
 
+template <typename Trace>
+struct trace_holder {
+    Trace held;
+};
+/// The environment object with its trace. A template of it, so that only who gives one needs the type.
+template <typename Trace, typename Object>
+class traced_environment final : trace_holder<Trace>, public Object {
+public:
+    template <typename... Options>
+    explicit traced_environment(environment* parent, Options&&... options)
+        : trace_holder<Trace>{pick(std::forward<Options>(options)...)},
+          Object(parent, std::forward<Options>(options)...) {
+        const auto* const data = reinterpret_cast<const std::byte*>(&this->storage_);
+        this->storage_.trace_at =
+            static_cast<std::int32_t>(reinterpret_cast<const std::byte*>(&this->trace_holder<Trace>::held) - data);
+    }
+    template <environment_option... Options>
+    explicit traced_environment(Options&&... options)
+        : traced_environment(static_cast<environment*>(nullptr), std::forward<Options>(options)...) {}
+    template <environment_option... Options>
+    explicit traced_environment(environment& here, Options&&... options)
+        : traced_environment(&here, std::forward<Options>(options)...) {}
+
+private:
+    template <typename O, typename... Rest>
+    static Trace pick(O&& option, Rest&&... rest) {
+        if constexpr (trace_option<O>) {
+            return std::forward<O>(option);
+        } else {
+            return pick(std::forward<Rest>(rest)...);
+        }
+    }
+};
+
 template <typename... Found>
 struct found_executors {
     using type = basic_environment<Found...>;
@@ -145,7 +182,10 @@ consteval void check_options() {
                   "coflux: an executor that is a constant runs nothing: its execute() is no const function");
     static_assert(
         (... && (environment_option<Options> || duration_option<Options> || memory_object_option<Options>)),
-        "coflux: make_environment takes executors, a std::pmr::memory_resource* and a deadline of steady_clock");
+        "coflux: make_environment takes executors, a std::pmr::memory_resource*, a deadline of steady_clock and a "
+        "trace_context");
+    static_assert((0 + ... + static_cast<int>(trace_option<Options>)) <= 1,
+                  "coflux: an environment belongs to one trace: make_environment was given two trace_contexts");
 }
 
 template <typename... Options>
@@ -155,7 +195,11 @@ inline constexpr bool begins_with_environment<First, Rest...> =
     std::derived_from<std::remove_cvref_t<First>, environment>;
 
 template <typename... Options>
-using environment_for = typename fold_executors<found_executors<>, Options...>::type;
+using object_for = typename fold_executors<found_executors<>, Options...>::type;
+template <typename... Options>
+using environment_for =
+    std::conditional_t<(... || trace_option<Options>), traced_environment<trace_context, object_for<Options...>>,
+                       object_for<Options...>>;
 
 }  // namespace detail
 
@@ -169,8 +213,8 @@ using environment_of = detail::environment_for<Options...>;
 
 /// Makes a root environment from any of: executors, by reference or by value (then it owns them); a
 /// `std::pmr::memory_resource*` for the frames (default: the frame pool); a deadline (a
-/// `std::chrono::steady_clock::time_point`), which stops what is made in it. The first executor that schedules runs
-/// what names none.
+/// `std::chrono::steady_clock::time_point`), which stops what is made in it; a `trace_context`
+/// (<coflux/inspect/trace_context.hpp>). The first executor that schedules runs what names none.
 ///
 /// Returns: an environment_object, not movable, of the type environment_of<Options...>.
 /// Errors: a null resource is a checked error.
@@ -182,9 +226,9 @@ template <typename... Options>
     return detail::environment_for<Options...>(static_cast<environment*>(nullptr), std::forward<Options>(options)...);
 }
 
-/// Makes an environment below `here`, inside a coroutine: with another memory resource, more executors or a nearer
-/// deadline (a `std::chrono::steady_clock::time_point`). The rest is the parent's. `co_await sub.join()`
-/// before it dies.
+/// Makes an environment below `here`, inside a coroutine: with another memory resource, more executors, a nearer
+/// deadline (a `std::chrono::steady_clock::time_point`) or its own `trace_context`. The rest is the parent's.
+/// `co_await sub.join()` before it dies.
 template <typename... Options>
 [[nodiscard]] auto make_environment(environment& here, Options&&... options) {
     detail::check_options<Options...>();
