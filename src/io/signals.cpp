@@ -11,6 +11,10 @@
 namespace coflux {
 namespace detail {
 
+void taken_signal::give_back(const received_signal& signal) noexcept {
+    os::give_back_signal({signal.number, 0, signal.sender_pid, signal.sender_uid, signal.value, 0});
+}
+
 constinit const io_kind next_signal_awaiter::kind{
     &take, direction::in, {&io_operation::claim, &wait_operation::stop_claimed, "a signal"}};
 

@@ -273,7 +273,8 @@ private:
 /// makes a select that does not wait; the other cases are then operations of channels.
 /// Returns: a select_result: index() is the case that won, get<I>(got) its result. Exactly one case wins. The other
 /// cases of channels and queues have had no effect: nothing was received or sent, their values have not been moved
-/// from. Nor has a semaphore's acquire() or an auto_reset_event's wait(): what it was given for a moment is given back.
+/// from. Nor has a semaphore's acquire(), an auto_reset_event's wait() or a signal_set's next(): what it was given for a
+/// moment is given back. The tick of an interval that loses comes again.
 /// A closed channel is no reason to wait: receive() wins with nothing, send() with false.
 /// Resumes: where several can be done at once, one is chosen by a pseudo-random sequence of the first channel; none can
 /// starve. Without a channel the cases are begun in order. On its own executor.

@@ -23,6 +23,23 @@ struct received_signal {
 
 namespace detail {
 
+/// A signal that a select has taken. It is given back to its set, as the first to come, unless it is kept.
+class taken_signal {
+public:
+    explicit taken_signal(const received_signal& signal) noexcept : signal_(signal) {}
+    taken_signal(taken_signal&& from) noexcept : signal_(std::exchange(from.signal_, {})) {}
+    taken_signal& operator=(taken_signal&&) = delete;
+    ~taken_signal() {
+        if (signal_.number != 0) give_back(signal_);
+    }
+    received_signal keep() noexcept { return std::exchange(signal_, {}); }
+
+private:
+    static void give_back(const received_signal& signal) noexcept;
+
+    received_signal signal_;  // without a number: none
+};
+
 class next_signal_awaiter : public io_operation {
 public:
     next_signal_awaiter(promise_base& p, descriptor_handle& on, std::uint64_t caught) noexcept
@@ -40,6 +57,23 @@ private:
     std::uint64_t caught_;  // a bit for each signal, the lowest for number 1
     std::ptrdiff_t error_ = 0;
     received_signal got_;
+
+public:
+    // In a select a signal that was taken is given back, if another case has won.
+    class claim_awaiter;
+    using has_two_steps = next_signal_awaiter;
+    static request<claim_awaiter, descriptor_handle&, std::uint64_t> claim(descriptor_handle& on,
+                                                                           std::uint64_t caught) noexcept {
+        return {on, caught};
+    }
+    static received_signal finish(taken_signal signal, descriptor_handle&, std::uint64_t) noexcept {
+        return signal.keep();
+    }
+};
+class [[nodiscard]] next_signal_awaiter::claim_awaiter : public next_signal_awaiter {
+public:
+    using next_signal_awaiter::next_signal_awaiter;
+    taken_signal await_resume() { return taken_signal(next_signal_awaiter::await_resume()); }
 };
 using next_signal_request = io_request<next_signal_awaiter, descriptor_handle&, std::uint64_t>;
 
@@ -85,7 +119,8 @@ public:
     /// that needs their order blocks them in all threads but one.
     /// A signal that comes again before it is taken comes twice; where more than 2 700 wait, those of one number become
     /// one, whose sender is unknown, and more than one if some are taken meanwhile.
-    /// Stops: a stop point where it waits; loses nothing: what comes is given to the next call.
+    /// Stops: a stop point where it waits; loses nothing: what comes is given to the next call, and so is what has come
+    /// where the case of next() loses in a select(). A losing case of when_any() or race() drops its signal.
     [[nodiscard("no signal is taken until this is awaited: co_await it")]] detail::next_signal_request next() noexcept {
         return {pipe_, caught_};
     }

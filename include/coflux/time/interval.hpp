@@ -44,7 +44,8 @@ public:
 
     /// `co_await tick.next()`: the next tick; a tick that has passed is a yield(). Gives the moment for which it was
     /// due.
-    /// Stops: a stop point; the tick is not lost: the next await gives it again.
+    /// Stops: a stop point; the tick is not lost: the next await gives it again, also where it has lost in a select().
+    /// As a losing case of when_any() or race() it may have come: then the next await gives the one after it.
     /// Lifetime: the interval outlives the await.
     [[nodiscard("there is no tick until it is awaited: co_await it")]] tick_request next() noexcept { return {*this}; }
 
@@ -73,6 +74,10 @@ public:
         sleep_awaiter::await_resume();
         return of_.ticked(clock::now());
     }
+    // In a select the tick has come only where its case has won.
+    using has_two_steps = tick_awaiter;
+    static detail::sleep_request claim(interval& of) noexcept { return {detail::tick_of(of.next_)}; }
+    static std::chrono::steady_clock::time_point finish(interval& of) noexcept { return of.ticked(clock::now()); }
 
 private:
     interval& of_;

@@ -1,7 +1,9 @@
 #include "caught_signals.hpp"
 
+#include <bit>
 #include <cerrno>
 #include <csignal>
+#include <cstdint>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -28,6 +30,8 @@ struct {
     // from whatever they find.
     handler_target_word target[signal_numbers] = {};
     atomic<bool> missed[signal_numbers] = {};  // true: it came while its pipe was full, and counts as one record
+    atomic<std::uint64_t> given_back{0};       // a bit for each signal that has a record in `back`, the lowest for 1
+    signal_record back[signal_numbers] = {};   // of the one taker of each
     running_handlers running;                  // that may use what they found in `target`
     struct sigaction before[signal_numbers] = {};
 } caught;
@@ -85,6 +89,10 @@ extern "C" void coflux_on_caught_signal(int number, siginfo_t* info, void*) {
     errno = error;
 }
 
+constexpr std::uint64_t bit_of(int number) noexcept {
+    return std::uint64_t{1} << (number - 1);
+}
+
 bool can_be_caught(int number) noexcept {
     switch (number) {
     case SIGKILL:
@@ -116,6 +124,7 @@ int catch_signal(int number, int write_end) noexcept {
     const pid_t here = ::getpid();
     if (!caught.target[number].take(here)) return -EBUSY;
     caught.missed[number].store(false);
+    caught.given_back.fetch_and(~bit_of(number));
     caught.target[number].store({here, write_end});
     struct sigaction handled = {};
     handled.sa_sigaction = &coflux_on_caught_signal;
@@ -143,7 +152,21 @@ void wait_for_signal_handlers() noexcept {
     caught.running.wait_until_none();
 }
 
+void give_back_signal(const signal_record& record) noexcept {
+    const handler_target of = caught.target[record.number].load();
+    if (of.process != ::getpid() || of.descriptor < 0) return;
+    caught.back[record.number] = record;
+    caught.given_back.fetch_or(bit_of(record.number));
+    (void)write_signal(of.descriptor, signal_record{0, 0, 0, 0, 0, 0});  // so that it can be read
+}
+
 std::ptrdiff_t take_signal(int read_end, std::uint64_t wanted, signal_record& into) noexcept {
+    if (const std::uint64_t back = caught.given_back.load() & wanted; back != 0) {
+        const int number = std::countr_zero(back) + 1;
+        into = caught.back[number];
+        caught.given_back.fetch_and(~bit_of(number));
+        return 1;
+    }
     for (;;) {
         const ssize_t got = ::read(read_end, &into, sizeof into);
         if (got == static_cast<ssize_t>(sizeof into)) {
@@ -155,7 +178,7 @@ std::ptrdiff_t take_signal(int read_end, std::uint64_t wanted, signal_record& in
         }
     }
     for (int number = 1; number != signal_numbers; ++number) {
-        if ((wanted >> (number - 1) & 1) == 0 || !caught.missed[number].load()) continue;
+        if ((wanted & bit_of(number)) == 0 || !caught.missed[number].load()) continue;
         if (!caught.missed[number].exchange(false)) continue;
         into = signal_record{number, 0, 0, 0, 0, 0};
         return 1;

@@ -28,6 +28,9 @@ void release_signal(int number, int write_end) noexcept;
 void wait_for_signal_handlers() noexcept;
 /// The next record of a pipe. `wanted`: a bit for each signal in it, the lowest for number 1. -EAGAIN: there is none.
 std::ptrdiff_t take_signal(int read_end, std::uint64_t wanted, signal_record& into) noexcept;
+/// take_signal() gives `record` again, before all others. Nothing, where its signal was released meanwhile.
+/// Pre: no take_signal() of that pipe at the same time, and no other record of that signal is given back.
+void give_back_signal(const signal_record& record) noexcept;
 void close_signal_pipe(int end) noexcept;
 
 }  // namespace coflux::detail::os

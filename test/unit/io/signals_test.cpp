@@ -211,6 +211,42 @@ TEST(signal_set, loses_no_signal_to_a_stop) {
     on_a_worker(loses_nothing);
 }
 
+/// Both come while a select waits for both, so that one of them loses.
+fork sends_both(environment&, int value) {
+    const ::sigval of_first{.sival_int = value};
+    ::sigqueue(::getpid(), SIGUSR1, of_first);
+    const ::sigval of_second{.sival_int = value + 1};
+    ::sigqueue(::getpid(), SIGUSR2, of_second);
+    co_return;
+}
+task selects_of_two(environment&) {
+    auto&& here = co_await coflux::context();
+    signal_set first{SIGUSR1};
+    signal_set second{SIGUSR2};
+    for (int round = 0; round < 200; round += 2) {
+        auto sends = sends_both(here, round);
+        auto got = co_await coflux::select(first.next(), second.next());
+        co_await std::move(sends);
+        const bool first_wins = got.index() == 0;
+        EXPECT_EQ(first_wins ? get<0>(got).value : get<1>(got).value, first_wins ? round : round + 1);
+        signal_set& loser = first_wins ? second : first;
+        (void)::raise(first_wins ? SIGUSR2 : SIGUSR1);  // comes behind the one that lost
+        const auto lost = co_await coflux::timeout(loser.next(), 10s);
+        EXPECT_FALSE(lost.timed_out());
+        if (lost.timed_out()) co_return;
+        EXPECT_EQ(lost->number, first_wins ? SIGUSR2 : SIGUSR1);
+        EXPECT_EQ(lost->sender_pid, ::getpid());
+        EXPECT_EQ(lost->value, first_wins ? round + 1 : round);
+        const auto last = co_await coflux::timeout(loser.next(), 10s);
+        EXPECT_FALSE(last.timed_out());
+        if (last.timed_out()) co_return;
+        EXPECT_EQ(last->value, 0);
+    }
+}
+TEST(signal_set, loses_no_signal_to_a_select_that_another_case_wins) {
+    on_a_worker(selects_of_two);
+}
+
 // --- many ------------------------------------------------------------------------------------------------------------
 
 task takes_more_than_a_pipe_holds(environment&) {

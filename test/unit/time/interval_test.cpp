@@ -7,6 +7,7 @@
 
 #include <coflux/coflux.hpp>
 
+#include "in_virtual_time.hpp"
 #include "support/executors.hpp"
 
 namespace {
@@ -142,6 +143,28 @@ TEST(interval, does_not_lose_a_tick_to_a_stop) {
 TEST(interval, throws_for_a_period_that_is_not_positive) {
     EXPECT_THROW(interval(0ms), std::invalid_argument);
     EXPECT_THROW(interval(clock::now(), -1h), std::invalid_argument);
+}
+
+TEST(interval, does_not_lose_a_tick_that_loses_in_a_select) {
+    for (const bool waits : {true, false}) {
+        coflux_test::virtual_time v;
+        [](coflux::environment&, bool waits) -> coflux_test::sim_task {
+            const auto first = coflux::clock::now() + (waits ? 1min : -2h);
+            interval a(first, 1min);
+            interval b(first, 1min);  // both come at the same moments, and one of them loses
+            for (int i = 0; i != 60; ++i) {
+                const auto due_of_a = a.due();
+                const auto due_of_b = b.due();
+                auto tick = co_await coflux::select(a.next(), b.next());
+                const bool a_wins = tick.index() == 0;
+                EXPECT_EQ(a_wins ? get<0>(tick) : get<1>(tick), a_wins ? due_of_a : due_of_b);
+                EXPECT_EQ(a.due(), due_of_a + (a_wins ? 1min : 0min));
+                EXPECT_EQ(b.due(), due_of_b + (a_wins ? 0min : 1min));
+                if (waits) EXPECT_GE(coflux::clock::now(), a_wins ? due_of_a : due_of_b) << "early";
+            }
+        }(v.env, waits)
+                                                    .get();
+    }
 }
 
 }  // namespace
