@@ -52,11 +52,14 @@ public:
 
     void enter(metric_source& of) {
         const lock_guard<mutex> held(lock_);
-        unsigned highest = 0;
+        unsigned number = 0;
         for (const metric_source* s = sources_.front(); s != nullptr; s = s->next) {
-            if (s->name_ == of.name_) highest = std::max(highest, s->number_);
+            if (s->name_ == of.name_) number = std::max(number, s->number_);
         }
-        of.number_ = highest + 1;
+        do {
+            ++number;
+        } while (is_shown(of.shown_name(number)));  // a user may have named one as another's number makes it
+        of.number_ = number;
         sources_.push_back(of);
     }
     void leave(metric_source& of) noexcept {
@@ -67,7 +70,7 @@ public:
     void read(metric_snapshot& to) {
         const lock_guard<mutex> held(lock_);
         for (const metric_source* s = sources_.front(); s != nullptr; s = s->next) {
-            to.set_executor(s->shown_name());
+            to.set_executor(s->shown_name(s->number_));
             s->read_(s->of_, to);
         }
         to.set_executor({});
@@ -75,6 +78,13 @@ public:
 
 private:
     explicit metric_registry(metric_registry* parents) noexcept : parents_(parents) {}
+
+    [[nodiscard]] bool is_shown(const std::string& name) {
+        for (const metric_source* s = sources_.front(); s != nullptr; s = s->next) {
+            if (s->shown_name(s->number_) == name) return true;
+        }
+        return false;
+    }
 
     mutex lock_;  // guards sources_; taken by registration and by readings alone
     intrusive_queue<metric_source> sources_;
@@ -107,8 +117,8 @@ void metric_source::leave() noexcept {
     if (number_ != 0 && process_.is_here()) metric_registry::here().leave(*this);
 }
 
-std::string metric_source::shown_name() const {
-    return number_ == 1 ? name_ : name_ + '#' + std::to_string(number_);
+std::string metric_source::shown_name(unsigned number) const {
+    return number == 1 ? name_ : name_ + '#' + std::to_string(number);
 }
 
 void metric_source::read_all(metric_snapshot& to) {

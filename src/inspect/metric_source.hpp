@@ -78,7 +78,7 @@ private:
     using reader = void (*)(void* of, metric_snapshot& to);
 
     void enter(std::string name, void* of, reader read);
-    [[nodiscard]] std::string shown_name() const;
+    [[nodiscard]] std::string shown_name(unsigned number) const;
 
     std::string name_;
     unsigned number_ = 0;  // of those of its name; 0: not registered

@@ -174,6 +174,24 @@ TEST(metrics, of_one_name_are_numbered_and_a_number_is_free_again) {
     EXPECT_EQ(value_of("test_bananas", {"executor=tree#2"}), std::nullopt);
 }
 
+TEST(metrics, of_an_executor_that_is_named_as_the_number_of_another_are_not_taken_for_those) {
+    fruit fruits[4] = {{1}, {2}, {3}, {4}};
+    metric_source plain;
+    plain.enter("tree", fruits[0]);
+    metric_source second;
+    second.enter("tree", fruits[1]);
+    metric_source named;
+    named.enter("tree#2", fruits[2]);
+    EXPECT_EQ(value_of("test_bananas", {"executor=tree#2"}), 2);
+    EXPECT_EQ(value_of("test_bananas", {"executor=tree#2#2"}), 3);
+    second.leave();
+    named.leave();
+    named.enter("tree#2", fruits[2]);
+    second.enter("tree", fruits[3]);
+    EXPECT_EQ(value_of("test_bananas", {"executor=tree#2"}), 3);
+    EXPECT_EQ(value_of("test_bananas", {"executor=tree#3"}), 4);
+}
+
 TEST(metrics, are_gone_with_their_executor) {
     {
         const coflux::thread_pool_executor pool(coflux::thread_pool_options{.threads = 1, .name = "short"});
