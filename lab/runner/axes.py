@@ -5,17 +5,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from workloads.headline import MEMORY
+
 from runner import catalog, standing, tables
 from runner.runtimes import COFLUX, RUNTIMES
-from runner.state import PLAIN
 from runner.suites import SEED
-from runner.verdicts import CaseResult, Ratio, ResultRow, factor, paired
+from runner.verdicts import TIME, CaseResult, Ratio, ResultRow, factor, paired
 
 # That no distribution of the lab's has: few can make such a run again.
 OUTSIDE = ("folly", "libfork", "seastar", "toomanycooks")
-# Cases that are there to be subtracted: the work alone, in which no runtime's scheduling takes part.
-UNSCHEDULED = {"cachecalc": {"idiom": "compute"}, "record_path": {"path": "plain"},
-               "fib_tasks": {"shape": "sequential"}}
 RIVALS, SEED_RIVALS, ONE_THREAD, ALLOCATORS = "rivals", "seed_rivals", "one_thread", "allocators"
 
 
@@ -24,7 +22,9 @@ def of_run(collected: dict[str, Any]) -> str | None:
     rows = [row for row in collected["rows"] if row["status"] == "ok"]
     if any(row["runtime"] in OUTSIDE for row in rows):
         return SEED_RIVALS if collected["suite"] == SEED else RIVALS
-    if not all(row["recommended"] for row in rows):
+    # Rows whose headline is memory have each allocator in every run.
+    if not all(row["recommended"] for row in rows
+               if catalog.headline(row["workload"], row["params"]).figure not in MEMORY):
         return ALLOCATORS
     free = [row for row in rows if _chooses_threads(row["workload"])]
     if free and collected["machine"]["cores"] > 1 and all(row["threads"] == 1 for row in free):
@@ -38,7 +38,8 @@ def with_free_threads(cases: list[CaseResult]) -> list[CaseResult]:
 
 
 def is_scheduled(case: CaseResult) -> bool:
-    return case.workload not in UNSCHEDULED or not UNSCHEDULED[case.workload].items() <= case.params.items()
+    """Whether a runtime takes part. The others are there to be subtracted, and have no headline."""
+    return case.headline.figure is not None
 
 
 def _chooses_threads(workload: str) -> bool:
@@ -58,7 +59,7 @@ def allocator_table(cases: list[CaseResult]) -> str:
 
 
 def each_with_its_best(cases: list[CaseResult]) -> str | None:
-    """Where Coflux's plain dress stands if each runtime has its best allocator, and a rival its best dress.
+    """Where Coflux stands if each runtime has its best allocator and its best dress.
 
     None where there is no rival.
     """
@@ -70,13 +71,12 @@ def each_with_its_best(cases: list[CaseResult]) -> str | None:
     worst: dict[str, tuple[float, str]] = {}
     for workload, of in ratios:
         for name, each in of.items():
-            if each.less:
+            if each.lost:
                 worst[workload] = min(worst.get(workload, (1.0, "")), (each.value, name))
     told = ", ".join(f"{workload} ({name} {factor(value)})"
                      for workload, (value, name) in sorted(worst.items(), key=lambda item: item[1]))
-    return ("Each runtime with the allocator that suits it best, where it has a choice, a rival in its best dress and "
-            f"Coflux in its plain one: a contender is faster in {lost} of {lost + led + tied} cases, Coflux is the "
-            f"fastest in {led}, and {tied} are undecided."
+    return ("Each runtime with the allocator and in the dress that suit it best, where it has a choice: a contender is "
+            f"faster in {lost} of {lost + led + tied} cases, Coflux is the fastest in {led}, and {tied} are undecided."
             + (f" The case of each workload in which Coflux is furthest behind: {told}." if told else ""))
 
 
@@ -84,11 +84,12 @@ def _of_the_best(case: CaseResult) -> dict[str, Ratio]:
     """Each rival's fastest row over Coflux's."""
     best: dict[str, ResultRow] = {}
     for row in case.every:
-        counts = row["dress"] == PLAIN if row["runtime"] == COFLUX else not RUNTIMES[row["runtime"]].floor
-        if counts and row["status"] == "ok":
+        if not RUNTIMES[row["runtime"]].floor and row["status"] == "ok":
             known = best.get(row["runtime"])
             best[row["runtime"]] = row if known is None or row["median"] < known["median"] else known
     own = best.pop(COFLUX, None)
+    if not case.is_judged(TIME):
+        return {}
     return {name: ratio for name, row in best.items() if (ratio := paired(row, own))}
 
 

@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any, Protocol
 
 import workloads
+from workloads.headline import Headline
 
 SIZES = ("smoke", "base", "large")
 
@@ -22,6 +23,7 @@ class Workload(Protocol):
     ITEM: str
     # A number where the workload itself fixes the threads, None where the run chooses them.
     THREADS: int | None
+    # What its verdict is by: HEADLINE, or headline(params) where that depends on the case.
     # The sizes that the seed documents measured. A module may have SEED_THREADS beside it, the threads that its document had: in the
     # suite seed each case is also run with these. And THREADS_BESIDE, for threads that need a CPU beside the workers'.
     # May stand beside it: QUICK, what the suite quick measures in place of all of base; and LONG, those of SEED that are measured in
@@ -51,6 +53,13 @@ def all_workloads() -> dict[str, Workload]:
         if hasattr(module, "NAME"):
             found[module.NAME] = module
     return dict(sorted(found.items()))
+
+
+def headline(workload: str, params: Params) -> Headline:
+    """What the verdict of a case is by, and why."""
+    module = all_workloads()[workload]
+    chosen = getattr(module, "headline", None)
+    return chosen(params) if chosen else module.HEADLINE
 
 
 def of_suites() -> list[Workload]:

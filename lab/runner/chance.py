@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from runner import stats
 from runner.runtimes import COFLUX, RUNTIMES
-from runner.verdicts import CaseResult, Ratio, paired
+from runner.verdicts import CPU, TIME, CaseResult, Ratio, paired
 
 PERCENT = f"{100 * stats.LEVEL:.0f} %"
 
@@ -38,5 +38,7 @@ def between_runs(judged: int, found: int, held: int, exact: bool) -> str:
 def _verdicts(case: CaseResult) -> Iterator[Ratio]:
     for row in case.every:
         if case.baseline is not None and row["runtime"] != COFLUX and not RUNTIMES[row["runtime"]].floor:
-            yield from filter(None, (paired(row, case.baseline), paired(row, case.baseline, "cpu_samples")))
+            own = {figure: case.speaking(figure).get(COFLUX) for figure in (TIME, CPU)}
+            time = paired(row, own[TIME]) if case.is_judged(TIME) else None
+            yield from filter(None, (time, paired(row, own[CPU], "cpu_samples")))
     yield from (each.ratio for each in case.figure_ratios)

@@ -14,11 +14,13 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
+from workloads.headline import MEMORY
+
 from runner import allocators, catalog, execute, listing, locks, paths
 from runner.allocators import ALLOCATORS
 from runner.catalog import SIZES
 from runner.runtimes import RUNTIMES
-from runner.suites import ALL, MOST_THREADS, RECOMMENDED, SUITES, plan
+from runner.suites import ALL, MOST_THREADS, RECOMMENDED, SUITES, Case, plan
 from runner.state import FILE as STATE_FILE
 from runner.state import Row, State, StateError, WriteError
 
@@ -100,8 +102,8 @@ def make_parser() -> Parser:
                         help="also compare with an older run, by its directory or a file of lab/results; with --resume "
                              "of a complete run, do only that")
     parser.add_argument("--publish", type=Path, metavar="DIR",
-                        help="write the pages and the picture of docs/bench from the results of a run or a file "
-                             "of lab/results; measure nothing")
+                        help="keep the results of a complete run and write the pages and the picture of docs/bench from the "
+                             "newest of each machine; with a file of lab/results write the pages alone; measure nothing")
     parser.add_argument("--help", "-h", action="store_true", help="print this and measure nothing")
     parser.add_argument("--check-args", action="store_true", help=argparse.SUPPRESS)
     return parser
@@ -158,7 +160,7 @@ def published(parser: Parser, source: Path) -> int:
     from runner import publish
     try:
         kept = publish.store(source)
-        changed = publish.publish(kept)
+        changed = publish.publish()
     except publish.PublishError as error:
         parser.error(str(error))
     for path in (kept, *changed):
@@ -222,17 +224,27 @@ def planned(parser: Parser, chosen: argparse.Namespace) -> tuple[State, Path]:
     directory = chosen.out or paths.new_run_dir()
     if (directory / STATE_FILE).exists():
         parser.error(f"{directory} already holds a run: continue it with --resume {directory}, or choose another --out")
-    mallocs = chosen.allocator or [RECOMMENDED]
     rows = [Row(case, name, malloc=malloc) for case in cases for name in names if takes_part(name, known[case.workload])
-            for malloc in chosen_mallocs(mallocs, name)]
+            for malloc in (chosen_mallocs(chosen.allocator, name) if chosen.allocator else mallocs_of(case, name, suite))]
     if not rows:
         parser.error(f"{', '.join(names)} has no part in {', '.join(workload.NAME for workload in workloads)}")
-    return State(suite, chosen.reps or SUITES[suite].repetitions, {}, rows), directory
+    repetitions = chosen.reps or SUITES[suite].repetitions
+    narrowed = [f"--{name}" for name in ("workload", "runtime", "size") if getattr(chosen, name)]
+    narrowed += ["--reps"] if repetitions < SUITES[suite].repetitions else []
+    return State(suite, repetitions, {}, rows, narrowed=narrowed), directory
 
 
 def takes_part(runtime: str, workload: catalog.Workload) -> bool:
     """Whether there is a row of it, measured or not."""
     return runtime in getattr(workload, "RUNTIMES", RUNTIMES) and workload.NAME in (RUNTIMES[runtime].only or (workload.NAME,))
+
+
+def mallocs_of(case: Case, runtime: str, suite: str) -> list[str]:
+    """Its recommended one; and where the verdict is by memory all that there are, since one gives back what another
+    keeps."""
+    by_memory = case.headline is not None and case.headline["figure"] in MEMORY and SUITES[suite].least_ms > 0
+    wanted = [name for name in ALLOCATORS if allocators.unavailable(name) is None] if by_memory else [RECOMMENDED]
+    return chosen_mallocs(wanted, runtime)
 
 
 def chosen_mallocs(words: list[str], runtime: str) -> list[str]:

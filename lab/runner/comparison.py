@@ -39,14 +39,14 @@ class Compared:
 
     @property
     def verdict(self) -> str:
-        """Faster, slower, no difference, or what became of a row without a figure."""
+        """Faster, slower, no difference, undecided, or what became of a row without a figure."""
         if self.ratio is None:
             return self.new["status"] if self.new["status"] == self.old["status"] \
                 else f"was {self.old['status']}, is {self.new['status']}"
         if self.ratio.too_few:
             return "too few repetitions"
         if not self.ratio.differs:
-            return "no difference"
+            return "no difference" if self.ratio.same else "undecided"
         return "faster" if self.ratio.value < 1 else "slower"
 
     @property

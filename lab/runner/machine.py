@@ -17,8 +17,11 @@ def describe(root: Path, coflux_version: str | None) -> dict[str, Any]:
     """The `machine` object of results.json."""
     commit = _said(["git", "-c", f"safe.directory={root}", "-C", str(root), "rev-parse", "--verify", "HEAD"])
     changes = _said(["git", "-c", f"safe.directory={root}", "-C", str(root), "status", "--porcelain"])
+    cpus = Path("/proc/cpuinfo")
     return {
-        "cpu_model": _field(Path("/proc/cpuinfo"), "model name", ":"),
+        "cpu_model": _field(cpus, "model name", ":"),
+        # One name has several families, and some processors have none.
+        "cpu_family": _field(cpus, "cpu family", ":"), "cpu_model_number": _field(cpus, "model", ":"),
         "cores": len(os.sched_getaffinity(0)),
         "kernel": f"{platform.system()} {platform.release()}",
         "distribution": (_field(Path("/etc/os-release"), "PRETTY_NAME", "=") or "unknown").strip('"'),
@@ -36,6 +39,8 @@ def describe(root: Path, coflux_version: str | None) -> dict[str, Any]:
 def difference(old: dict[str, Any], new: dict[str, Any]) -> str | None:
     """What keeps the figures of two machines from being put side by side, or None."""
     differs = [name for name in ("cpu_model", "cores", "kernel", "memory_bytes") if old.get(name) != new.get(name)]
+    # Files of before do not have them.
+    differs += [name for name in ("cpu_family", "cpu_model_number") if name in old and name in new and old[name] != new[name]]
     return ", ".join(f"{name}: {old.get(name)} and {new.get(name)}" for name in differs) or None
 
 

@@ -1,22 +1,23 @@
-"""--publish: the pages of docs/bench, with the table and picture of all workloads, from one result file of lab/results."""
+"""--publish: the pages of docs/bench, with the table and picture of all workloads, from the runs that `published` chooses."""
 
 from __future__ import annotations
 
 import base64
 import re
-import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from runner import axes, brief, catalog, derived, plots, report, results, seeds, standing, tables
+from workloads.headline import MEMORY
+
+from runner import axes, brief, catalog, derived, plots, published, report, results, seeds, standing, tables
 from runner.paths import ROOT
-from runner.progress import duration
-from runner.runtimes import COFLUX, RUNTIMES
+from runner.published import FULL, STORE, Published, filled
+from runner.runtimes import COFLUX, OWN, RUNTIMES
 from runner.state import PLAIN, write_atomically
-from runner.suites import SEED
-from runner.verdicts import CPU, JUDGED, TIME, CaseResult, Ratio, by_case, factor
+from runner.suites import SEED, case_key
+from runner.verdicts import CPU, JUDGED, TIME, CaseResult, Ratio, factor
 
 
 @dataclass(frozen=True)
@@ -42,138 +43,97 @@ class Block:
 
 
 FIGURES = Block("figures")
-# The answer to a seed document in the page of coroutine_costs, from a run of the suite `seed`.
-ANSWER = Block("answer")
-# A row for each workload, and the README's picture of them.
+# How many cases are lost, in the README.
+STANDING = Block("standing")
+# A row for each workload, and the README's picture of them; and every loss.
 OVERVIEW = "docs/bench/figures.md"
 PICTURE = "docs/bench/figures.svg"
-# A run of fewer workloads leaves both as they are.
-OVERVIEW_WORKLOADS = 12
-STORE = "lab/results"
-# The columns of the text below a table.
-WIDTH = 120
+LOSSES = "docs/bench/losses.md"
+FRONT = "README.md"
+TITLES = {TIME: "ns an item", CPU: "CPU of the whole process, ns an item"} | {name: tables.TITLES[name] for name in JUDGED} | tables.TOLD
 
 
 class PublishError(Exception):
     """There is nothing to publish, or nowhere."""
 
 
-@dataclass(frozen=True)
-class Published:
-    """A result file and what its pages say of it."""
-
-    collected: dict[str, Any]
-    # Relative to the checkout.
-    file: str
-
-    @property
-    def cases(self) -> list[CaseResult]:
-        return by_case(self.collected["rows"])
-
-    @property
-    def source(self) -> str:
-        return self.source_of(self.cases)
-
-    def source_of(self, cases: list[CaseResult]) -> str:
-        """Where, when, how and of which versions: the first thing below a table of these cases."""
-        machine = self.collected["machine"]
-        counts = sorted({row["n"] for row in self.collected["rows"] if row["n"]})
-        rounds = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}" if counts else "no"
-        busy = report.busy_line(self.collected)
-        seconds = self.collected.get("seconds")
-        took = f" in {duration(seconds)}" if seconds else ""
-        said = (f"{machine['date_utc'][:10]}, {machine['cpu_model']}, {machine['cores']} CPUs, {machine['distribution']}, "
-                f"{rounds} rounds{took}; {_versions(cases)}. Result file: `{self.file}`."
-                + (f" {busy}." if busy else ""))
-        return _filled(said)
-
-
 def store(directory: Path, root: Path = ROOT) -> Path:
-    """Keeps the results of a run in the checkout; a file that is there already stays where it is."""
+    """Keeps the results of a run in the checkout; a file that is there already stays where it is. Raises PublishError for
+    what the rule refuses."""
     if directory.is_file():
         if not directory.resolve().is_relative_to(root / STORE):
             raise PublishError(f"{directory} is not under {STORE}: give the directory of a run, or a file that is there")
+        _load(directory)
         return directory.resolve()
-    try:
-        collected = results.load(directory)
-    except results.ResultsError as error:
-        raise PublishError(str(error)) from error
-    name = axes.of_run(collected) or collected["suite"] or "run"
-    kept = root / STORE / f"{collected['machine']['date_utc'][:10]}-{name}{results.SUFFIX}"
+    collected = _load(directory)
+    if (why := published.refusal(collected)) is not None:
+        raise PublishError(f"{directory} is not published: {why}")
+    processor = re.sub(r"[^a-z0-9]+", "-", published.processor(collected["machine"]).lower()).strip("-")
+    kept = root / STORE / f"{collected['machine']['date_utc'][:10]}-{published.kind(collected)}-{processor}{results.SUFFIX}"
     kept.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(kept, results.compressed(collected))
     return kept
 
 
-def publish(file: Path, root: Path = ROOT) -> list[Path]:
-    """Writes what the file has figures of, and returns what it changed."""
+def _load(place: Path) -> dict[str, Any]:
     try:
-        collected = results.load(file)
+        return results.load(place)
     except results.ResultsError as error:
         raise PublishError(str(error)) from error
-    found = Published(collected, str(file.relative_to(root)))
+
+
+def publish(root: Path = ROOT) -> list[Path]:
+    """Writes what the runs that the rule chooses have figures of, and returns what it changed."""
+    try:
+        chosen = published.chosen(root)
+    except results.ResultsError as error:
+        raise PublishError(str(error)) from error
     changed = []
-    for path, text in pages(found, root):
+    for path, text in pages(chosen, root):
         if not path.is_file() or path.read_text(encoding="utf-8") != text:
             write_atomically(path, text)
             changed.append(path)
     return changed
 
 
-def pages(found: Published, root: Path) -> Iterator[tuple[Path, str]]:
-    """Path and text of all that the file speaks for."""
+def pages(chosen: dict[str, list[Published]], root: Path) -> Iterator[tuple[Path, str]]:
+    """Path and text of all pages. Each is of one kind of run."""
     bench = root / "docs" / "bench"
-    axis = axes.of_run(found.collected)
-    if axis and axis != axes.SEED_RIVALS:
-        page = bench / f"{axis}.md"
-        if page.is_file():
-            yield page, FIGURES.within(page, _along(axis, found))
-        return
-    if found.collected["suite"] == SEED:
-        yield from _of_seeds(found, bench, axis or SEED)
-        return
-    by_workload: dict[str, list[CaseResult]] = {}
-    for case in found.cases:
-        by_workload.setdefault(case.workload, []).append(case)
-    for name, cases in by_workload.items():
+    for kind, runs in chosen.items():
+        if kind in (SEED, axes.SEED_RIVALS):
+            # One document has room for one machine.
+            yield from _of_seeds(runs[0], bench, kind)
+        elif kind == FULL:
+            yield from _of_workloads(runs, bench, root)
+        elif (page := bench / f"{kind}.md").is_file():
+            yield page, FIGURES.within(page, _along(kind, runs))
+
+
+def _of_workloads(runs: list[Published], bench: Path, root: Path) -> Iterator[tuple[Path, str]]:
+    for name in dict.fromkeys(case.workload for found in runs for case in found.cases):
+        of = {found: [case for case in found.cases if case.workload == name] for found in runs}
         page = bench / f"{name}.md"
-        if page.is_file() and _runtimes(cases):
-            yield page, FIGURES.within(page, _figures(found, cases))
-    lines = brief.lines(found.cases)
-    overview = root / OVERVIEW
-    if len(lines) >= OVERVIEW_WORKLOADS and overview.is_file():
-        picture = plots.brief_ratios(lines, _runtimes([line.case for line in lines]))
-        if picture is not None:
-            yield root / PICTURE, base64.b64decode(picture.partition("base64,")[2]).decode("utf-8")
-            yield overview, FIGURES.within(overview, _overview(found, lines))
+        if page.is_file() and any(_runtimes(cases) for cases in of.values()):
+            yield page, FIGURES.within(page, _figures(of))
+    newest = brief.lines(runs[0].cases)
+    picture = plots.brief_ratios(newest, _runtimes([line.case for line in newest]))
+    if picture is not None and (overview := root / OVERVIEW).is_file():
+        yield root / PICTURE, base64.b64decode(picture.partition("base64,")[2]).decode("utf-8")
+        yield overview, FIGURES.within(overview, _overview(runs))
+    for path, block, made in ((root / LOSSES, FIGURES, _losses(runs)), (root / FRONT, STANDING, _front(runs))):
+        if path.is_file():
+            yield path, block.within(path, made)
 
 
 def _of_seeds(found: Published, bench: Path, name: str) -> Iterator[tuple[Path, str]]:
-    """The pages that need the cases of the seed documents. Those of workloads have other sizes, and stay as they are."""
-    sections = derived.sections(found.cases)
-    yield bench / f"{name}.md", _page(f"{name}_page.md.j2", found, seeds=sections, documents=seeds.DOCUMENTS,
-                                     rounds_note=derived.rounds_note(found.collected.get("together", False)),
-                                     mapping=[(document, list(_mapping(document))) for document in seeds.DOCUMENTS])
+    """The page that needs the cases of the seed documents. Those of workloads have other sizes."""
+    text = _page(f"{name}_page.md.j2", found, seeds=derived.sections(found.cases), documents=seeds.DOCUMENTS,
+                 rounds_note=derived.rounds_note(found.collected.get("together", False)),
+                 mapping=[(document, list(_mapping(document))) for document in seeds.DOCUMENTS])
     steps = _steps(found.cases)
-    page = bench / "coroutine_costs.md"
-    if name == SEED and page.is_file() and {"rdtsc", "allocate", "create_destroy", "create_live", "destroy_live", "switch"} <= set(steps):
-        section = next(each for each in sections if each.document is seeds.COROUTINES)
-        yield page, ANSWER.within(page, _page("coroutine_costs_answer.md.j2", found, steps=steps, section=section))
-
-
-def _versions(cases: list[CaseResult]) -> str:
-    """Versions of the runtimes that have a figure there; the floor has none."""
-    of = {row["runtime"]: row["version"] for case in cases for row in case.every if row["status"] == "ok"}
-    return ", ".join(f"{name} {of[name]}" for name in sorted(of, key=lambda name: name != COFLUX) if not RUNTIMES[name].floor)
-
-
-def _along(axis: str, found: Published) -> str:
-    if axis == axes.ALLOCATORS:
-        best = axes.each_with_its_best([case for case in found.cases if axes.is_scheduled(case)])
-        return (f"## Figures\n\nMedians, ns an item; in brackets the ratio to Coflux with its recommended allocator, round by round; "
-                "bold: less.\n\n" + (f"{_filled(best)}\n\n" if best else "")
-                + f"{axes.allocator_table(found.cases)}\n\n{found.source}\n")
-    return _figures(found, axes.with_free_threads(found.cases) if axis == axes.ONE_THREAD else found.cases, names_workload=True)
+    if name == SEED and {"rdtsc", "allocate", "create_destroy", "create_live", "destroy_live", "switch"} <= set(steps):
+        text += "\n" + _page("coroutine_costs_answer.md.j2", found, steps=steps)
+    yield bench / f"{name}.md", text
 
 
 def _page(template: str, found: Published, **context: Any) -> str:
@@ -199,94 +159,67 @@ def _steps(cases: list[CaseResult]) -> dict[str, float]:
 
 
 def _runtimes(cases: list[CaseResult]) -> list[str]:
-    return [name for name in report.runtimes_of([row for case in cases for row in case.every if row["status"] == "ok"])]
+    return report.runtimes_of([row for case in cases for row in case.every if row["status"] == "ok"])
 
 
-# A cell: what a runtime has in a case, or nothing.
-Cell = Callable[[CaseResult, str], str]
+# The cases of a page, by the run that they are of.
+Cases = dict[Published, list[CaseResult]]
 
 
-def _time(case: CaseResult, name: str) -> str:
-    row = case.rows.get(name)
-    if row is None or row["status"] != "ok":
-        return ""
-    against = tables.against_coflux(case, name)
-    return _told(case.losses, name, tables.figure(row) + (f" ({against})" if against else ""))
+def _cell(case: CaseResult, name: str, figure: str, dress: str | None) -> str:
+    """What a runtime has in a case: its best row in the figure, or its row in a dress, against Coflux's."""
+    row = case.speaking(figure, dress).get(name)
+    text = "" if row is None else tables.nanoseconds_of(figure, row)
+    if not text or figure in tables.TOLD:
+        return text
+    against = None if name == COFLUX else case.ratio(figure, name, dress)
+    said = ", ".join(filter(None, [against and against.text(), tables.beside(row).removeprefix(", ")]))
+    text += f" ({said})" if said else ""
+    return f"**{text}**" if against and against.less and not RUNTIMES[name].floor else text
 
 
-def _cpu(case: CaseResult, name: str) -> str:
-    row = case.cpu_rows.get(name)
-    if row is None or row["status"] != "ok" or row["cpu_median"] is None:
-        return ""
-    against = tables.cpu_against_coflux(case, name)
-    return _told(case.cpu_losses, name, tables.nanoseconds(row["cpu_median"]) + (f" ({against})" if against else ""))
-
-
-def _figure(figure: str) -> Cell:
-    """A figure that was measured beside the time, of each contender in the dress that is best in it."""
-    def cell(case: CaseResult, name: str) -> str:
-        if name == COFLUX:
-            found = case.baseline is not None and case.baseline.get("figures", {}).get(figure)
-            return tables.nanoseconds(found["median"]) if found else ""
-        for each in case.figure_ratios:
-            if each.name == figure and each.row["runtime"] == name:
-                dress = "" if each.row["dress"] == PLAIN else f", {each.row['dress']}"
-                text = f"{tables.nanoseconds(each.median)} ({each.ratio.text()}{dress})"
-                return f"**{text}**" if each in case.figure_losses else text
-        return ""
-    return cell
-
-
-def _told_figure(figure: str) -> Cell:
-    """The same without a verdict: of the dress that speaks for its runtime."""
-    def cell(case: CaseResult, name: str) -> str:
-        found = case.rows.get(name, {}).get("figures", {}).get(figure)
-        return tables.nanoseconds(found["median"]) if found else ""
-    return cell
-
-
-def _own(figure: str) -> Cell:
+def _own(figure: str, case: CaseResult, dress: str) -> str:
     """Coflux itself in another dress, which is the name."""
-    def cell(case: CaseResult, dress: str) -> str:
-        each = case.own_dresses(figure).get(dress)
-        return "" if each is None else f"{tables.nanoseconds(each.median)} ({each.ratio.text()})"
-    return cell
+    each = case.own_dresses(figure).get(dress)
+    return "" if each is None else f"{tables.nanoseconds(each.median)} ({each.ratio.text()})"
 
 
-def _losses_before(row: tuple[CaseResult, dict[str, str]]) -> tuple[bool, bool]:
-    """Sorts a case without a figure of Coflux to the front, then those with a loss."""
-    case, cells = row
-    return not case.without_figure, not any(text.startswith("**") for text in cells.values())
+def _losses_before(rows: list[tuple[CaseResult, str, dict[str, str]]]) -> tuple[bool, bool]:
+    """Sorts a case without a figure of Coflux on some machine to the front, then those with a loss."""
+    return not any(case.without_figure for case, _, _ in rows), \
+        not any(text.startswith("**") for _, _, cells in rows for text in cells.values())
 
 
-def _table(cases: list[CaseResult], figure: str, names_workload: bool) -> str:
-    """Rows of cases that a runtime beside Coflux has a figure of; without such, nothing. What Coflux loses stands first
-    where the cases are of one workload, and Coflux's other dresses have their columns there."""
-    judged = figure not in tables.TOLD
-    cell = {TIME: _time, CPU: _cpu}.get(figure) or (_figure(figure) if judged else _told_figure(figure))
-    ordered = sorted(_runtimes(cases), key=lambda name: name != COFLUX)
-    rows = [(case, {name: cell(case, name) for name in ordered}) for case in cases]
-    rows = [(case, cells) for case, cells in rows if any(text for name, text in cells.items() if name != COFLUX)]
-    if not rows:
+def _table(of: Cases, figure: str, names_workload: bool, dress: str | None = None) -> str:
+    """Rows of cases that a runtime beside Coflux has a figure of, those of all machines beneath each other; without such,
+    nothing. What Coflux loses stands first where the cases are of one workload. In a table of plain against plain Coflux's
+    other dresses have their columns."""
+    ordered = sorted({name: None for cases in of.values() for name in _runtimes(cases)}, key=lambda name: name != COFLUX)
+    groups: dict[str, list[tuple[CaseResult, str, dict[str, str]]]] = {}
+    for found, cases in of.items():
+        for case in cases:
+            cells = {name: _cell(case, name, figure, dress) for name in ordered}
+            if any(text for name, text in cells.items() if name != COFLUX):
+                groups.setdefault(case_key(case.workload, case.params, case.threads), []).append((case, found.machine, cells))
+    if not groups:
         return ""
-    own: list[str] = []
-    if not names_workload:
-        # A stable sort: the others keep their order.
-        rows.sort(key=_losses_before)
-        own = list(dict.fromkeys(dress for case, _ in rows for dress in case.own_dresses(figure) if judged))
-    runtimes = [name for name in ordered if any(cells[name] for _, cells in rows)]
-    heads = [*runtimes[:1], *(f"{COFLUX} {dress}" for dress in own), *runtimes[1:]]
-    lines = ["| case | " + " | ".join(heads) + " |", "| --- |" + " ---: |" * len(heads)]
-    for case, cells in rows:
+    # A stable sort: the others keep their order.
+    shown = [row for rows in (groups.values() if names_workload else sorted(groups.values(), key=_losses_before)) for row in rows]
+    own = list(dict.fromkeys(each for case, _, _ in shown for each in case.own_dresses(figure))) if dress else []
+    runtimes = [name for name in ordered if any(cells[name] for _, _, cells in shown)]
+    places = ["machine"] if len(of) > 1 else []
+    heads = [*runtimes[:1], *(f"{COFLUX} {each}" for each in own), *runtimes[1:]]
+    lines = ["| " + " | ".join(["case", *places, *heads]) + " |", "| --- |" + " --- |" * len(places) + " ---: |" * len(heads)]
+    for case, machine, cells in shown:
         label = f"{case.workload} {case.short_label}" if names_workload else case.short_label
         texts = [cells[name] for name in runtimes]
-        beside = [_own(figure)(case, dress) for dress in own]
-        lines.append(f"| {label} | " + " | ".join([*texts[:1], *beside, *texts[1:]]) + " |")
+        beside = [_own(figure, case, each) for each in own]
+        lines.append("| " + " | ".join([label, *([machine] if places else []), *texts[:1], *beside, *texts[1:]]) + " |")
     return "\n".join(lines)
 
 
 def _ahead(cases: list[CaseResult]) -> str:
-    """Every rival that is ahead of Coflux, in words: no loss stands in a table alone."""
+    """Every rival that is ahead of Coflux, best against best, in words: no loss stands in a table alone."""
     ratios: dict[str, dict[str, list[Ratio]]] = {}
     for figure in (TIME, CPU, *tables.TITLES):
         for each in [each for case in cases for each in case.rivals(figure).values()]:
@@ -298,7 +231,7 @@ def _ahead(cases: list[CaseResult]) -> str:
         sentences.append(f"Ahead of Coflux {'; '.join(said)}." if said else "Nobody is ahead of Coflux here.")
     if without := sum(case.without_figure for case in cases):
         sentences.append(f"Coflux has no figure in {without} of {len(cases)} cases.")
-    return _filled(" ".join(sentences))
+    return " ".join(sentences)
 
 
 def _losses_of(ratios: dict[str, list[Ratio]], counted: bool) -> list[str]:
@@ -313,33 +246,110 @@ def _losses_of(ratios: dict[str, list[Ratio]], counted: bool) -> list[str]:
     return sorted(least, key=least.__getitem__)
 
 
-def _told(losses: dict[str, Ratio], name: str, text: str) -> str:
-    return f"**{text}**" if name in losses else text
+def _headlines(cases: list[CaseResult]) -> str:
+    """By which figure the verdict is, why, and whose the time is where it has none."""
+    said: dict[str, list[str]] = {}
+    for case in cases:
+        of = case.headline
+        by = "no verdict" if of.figure is None else f"the verdict is by {brief.named(of.figure)}"
+        time = "" if of.time_of is None else f"; its time is {of.time_of}, and has no verdict"
+        said.setdefault(f"{by}: {of.reason}{time}.", []).append(case.short_label)
+    return " ".join(text[:1].upper() + text[1:] if len(said) == 1 else f"{', '.join(dict.fromkeys(labels))}: {text}"
+                    for text, labels in said.items())
 
 
-def _figures(found: Published, cases: list[CaseResult], names_workload: bool = False) -> str:
-    shown = [case for case in cases if any(row["status"] == "ok" for row in case.rows.values())]
-    titles = {TIME: "ns an item", CPU: "CPU of the whole process, ns an item"}
-    titles |= {name: tables.TITLES[name] for name in JUDGED} | tables.TOLD
-    parts = [f"{title}:\n\n{table}\n" for figure, title in titles.items()
-             if (table := _table(shown, figure, names_workload))]
-    ahead = "" if names_workload else _ahead(shown)
-    return ("## Figures\n\nMedians; in brackets the ratio to Coflux's, round by round; bold: less than Coflux's.\n\n"
-            + "\n".join(parts) + (f"\n{ahead}\n" if ahead else "") + f"\n{found.source_of(cases)}\n")
+def _allocators(figure: str, cases: list[CaseResult]) -> str:
+    """Of which allocators each runtime has its best in a figure of memory."""
+    names = sorted({row["malloc"] for case in cases for row in case.every if figure in row.get("figures", {})} - {OWN})
+    if figure not in MEMORY or not names:
+        return ""
+    return f", each runtime with its best of {', '.join(names)}" if len(names) > 1 else f", with {names[0]} alone"
 
 
-def _overview(found: Published, lines: list[brief.Line]) -> str:
-    main = ", ".join(f"`{name}`" for name in brief.MAIN)
-    said = ("ns an item, or what the row names in its place, and the ratio to Coflux's, round by round. Losses come "
-            "first, in bold. Each workload has the case in which Coflux is worst, and the two best rivals beside "
-            f"the ratios of {main}; an empty cell has no figure. Cases without any scheduling are left out. A row's "
-            "page says what is measured and, of a loss, what is known of it; it has all cases, all runtimes and the "
-            "floor.")
-    counts = ["Every case of the run counts here.", standing.sentence(found.cases), standing.cpu_sentence(found.cases)]
-    parts = [_filled(said), _filled(" ".join(filter(None, counts))), brief.table(lines),
-             f"![Each runtime's figure over Coflux's, left of the line better]({Path(PICTURE).name})", found.source]
-    return "\n\n".join(parts) + "\n"
+def _figures(of: Cases, names_workload: bool = False) -> str:
+    of = {found: [case for case in cases if any(row["status"] == "ok" for row in case.rows.values())]
+          for found, cases in of.items()}
+    every = [case for cases in of.values() for case in cases]
+    has_dresses = any(row["status"] == "ok" and row["dress"] != PLAIN for case in every for row in case.every)
+    parts = []
+    for figure, title in TITLES.items():
+        title += _allocators(figure, every)
+        if table := _table(of, figure, names_workload):
+            parts.append(f"{title}:\n\n{table}\n")
+        if has_dresses and figure not in tables.TOLD and (table := _table(of, figure, names_workload, PLAIN)):
+            parts.append(f"{title}, plain against plain:\n\n{table}\n")
+    said = ("Medians; in brackets the ratio to Coflux's, round by round; bold: less than Coflux's. Each runtime is in the dress that "
+            "is best in the figure, where no other is named.")
+    ahead = [] if names_workload else [filled((f"{found.machine}: " if len(of) > 1 else "") + text)
+                                       for found, cases in of.items() if (text := _ahead(cases))]
+    sources = [found.source_of(cases) for found, cases in of.items()]
+    headlines = [_counts(found, len(of) > 1) for found in of] if names_workload else [filled(_headlines(every))]
+    return "\n\n".join(["## Figures", filled(said), *filter(None, headlines), *(part.rstrip() for part in parts), *ahead, *sources]) + "\n"
 
 
-def _filled(text: str) -> str:
-    return textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False)
+def _along(axis: str, runs: list[Published]) -> str:
+    if axis == axes.ALLOCATORS:
+        return "\n\n".join(_with_allocators(found) for found in runs) + "\n"
+    return _figures({found: axes.with_free_threads(found.cases) if axis == axes.ONE_THREAD else found.cases for found in runs},
+                    names_workload=True)
+
+
+def _with_allocators(found: Published) -> str:
+    best = axes.each_with_its_best([case for case in found.cases if axes.is_scheduled(case)])
+    said = ("Medians, ns an item; in brackets the ratio to Coflux with its recommended allocator, round by round; bold: less.")
+    return "\n\n".join(["## Figures", filled(said), *([filled(best)] if best else []), axes.allocator_table(found.cases), found.source])
+
+
+def _counts(found: Published, together: bool) -> str:
+    said = " ".join(filter(None, [standing.sentence(found.cases), standing.cpu_sentence(found.cases)]))
+    return filled(f"{found.machine}: {said[:1].lower()}{said[1:]}" if together else said)
+
+
+def _overview(runs: list[Published]) -> str:
+    together = len(runs) > 1
+    said = ("Each row has the figure that it is judged by, and the ratio to Coflux's, round by round, best dress against best dress. "
+            "Losses that are decided come first, in bold. Each workload has the case in which Coflux is worst, and the two rivals "
+            "that are furthest ahead, or nearest; the last column has the first of them plain against plain. An empty cell "
+            "has no figure. Cases in which no runtime takes part are left out. A row's page has all cases, all runtimes and the "
+            "floor, and says what is known of a loss. [losses.md](losses.md) has every loss.")
+    parts = [filled(said), *(_counts(found, together) for found in runs), _brief_table(runs),
+             f"![Each runtime's figure over Coflux's, left of the line better]({Path(PICTURE).name})"]
+    if together:
+        parts.append(f"The picture is of {runs[0].machine}.")
+    return "\n\n".join([*parts, *(found.source for found in runs)]) + "\n"
+
+
+def _brief_table(runs: list[Published]) -> str:
+    """The lines of all runs; each has its cells of every run that has the case."""
+    wanted = {line.key: line for found in reversed(runs) for line in brief.lines(found.cases)}
+    ordered = {line.key: line for found in runs for line in brief.lines(found.cases)} | wanted
+    by_run = [{case_key(case.workload, case.params, case.threads): case for case in found.cases} for found in runs]
+    heads = ["coflux", "best rival", "second best", "plain"]
+    names = [f"{found.machine}: {head}" if len(runs) > 1 else head for found in runs for head in heads]
+    lines = ["| row | " + " | ".join(names) + " |", "| --- |" + " ---: |" * len(names)]
+    for (case, figure), line in ordered.items():
+        cells = []
+        for known in by_run:
+            there = known.get(case)
+            has = there is not None and (there is line.case or there.rivals(figure))
+            cells += brief.Line(there, figure).cells if has else [""] * len(heads)
+        lines.append(f"| {line.label} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def _losses(runs: list[Published]) -> str:
+    """Every loss of every machine that its test decides."""
+    together = len(runs) > 1
+    by_run = [{each.key: each for each in brief.losses(found.cases)} for found in runs]
+    every = {key: each for known in reversed(by_run) for key, each in known.items()}
+    heads = [found.machine if together else "Coflux, and who is ahead" for found in runs]
+    lines = ["| case and figure | " + " | ".join(heads) + " |", "| --- |" + " --- |" * len(heads)]
+    for key, each in sorted(every.items(), key=lambda item: (item[1].figure != item[1].case.headline.figure, item[1].worst)):
+        lines.append(f"| {each.label} | " + " | ".join(known[key].text if key in known else "" for known in by_run) + " |")
+    said = ("Coflux's figure, and each rival that the sign test finds ahead, best dress against best dress; then what is lost plain "
+            "against plain beside that. The figure that a row is judged by is bold, and such losses come first.")
+    return "\n\n".join([filled(said), "\n".join(lines), *(found.source for found in runs)]) + "\n"
+
+
+def _front(runs: list[Published]) -> str:
+    return "\n\n".join(_counts(found, len(runs) > 1) for found in runs) + "\n"

@@ -9,12 +9,12 @@ from typing import Any
 
 import jinja2
 
-from runner import catalog, chance, comparison, derived, plots, results, standing, stats, tables
+from runner import brief, catalog, chance, comparison, derived, plots, results, standing, stats, tables
 from runner.comparison import Comparison
 from runner.paths import TEMPLATES
 from runner.progress import duration
 from runner.runtimes import COFLUX, RUNTIMES
-from runner.state import write_atomically
+from runner.state import PLAIN, write_atomically
 from runner.suites import case_key
 from runner.verdicts import CaseResult, Ratio, ResultRow, by_case, losses_first, paired
 
@@ -108,6 +108,7 @@ def _context(collected: dict[str, Any], compared: Comparison | None) -> dict[str
         "losses": [case for case in losses_first(cases) if case.losses],
         "cpu_losses": [case for case in losses_first(cases) if case.cpu_losses],
         "figure_losses": [case for case in losses_first(cases) if case.figure_losses],
+        "plain_losses": [each for each in brief.losses(cases) if each.plain], "named_of": brief.named,
         "variants": _variants(cases), "claim": _claim(rows), "took": duration(collected["seconds"]) if collected.get("seconds") else None,
         "busy": busy_line(collected), "run_notes": collected["notes"],
         "dresses": sorted({row["dress"] for row in rows}), "mallocs": sorted({row["malloc"] for row in rows}),
@@ -211,5 +212,5 @@ def environment(escape: bool) -> jinja2.Environment:
                                cell=lambda text: str(text).replace("|", "\\|").replace("\n", " "))
     environment.globals.update(against=tables.against_coflux, over_floor=tables.over_floor, interval=tables.interval,
                                cpu_of_row=tables.cpu_of_row, cpu_figure=tables.cpu_figure, who=comparison.who,
-                               rival=comparison.rival, figures=tables.figures, named_figure=tables.named_figure)
+                               rival=comparison.rival, own=brief.own, own_plain=lambda loss: brief.own(loss.case, loss.figure, PLAIN), figures=tables.figures, named_figure=tables.named_figure)
     return environment

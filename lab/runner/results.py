@@ -33,7 +33,7 @@ def collect(state: State) -> dict[str, Any]:
     loads = [each.load for row in state.rows for each in row.repetitions if each.load is not None]
     busy = {"at_start": state.busy, "repetitions": len(loads),
             "under_load": sum(each.under_load for each in loads), "discarded": state.discarded}
-    return {"schema": SCHEMA_VERSION, "machine": state.machine, "suite": state.suite, "seconds": round(state.seconds, 1),
+    return {"schema": SCHEMA_VERSION, "machine": state.machine, "suite": state.suite, "narrowed": state.narrowed, "seconds": round(state.seconds, 1),
             "together": state.together, "busy": busy, "notes": state.notes, "rows": [_row(state, row) for row in state.rows]}
 
 
@@ -43,7 +43,7 @@ def _row(state: State, row: Row) -> dict[str, Any]:
     items = catalog.all_workloads()[case.workload].items(case.params, case.threads)
     collected = {
         "workload": case.workload, "params": case.params, "runtime": row.runtime, "dress": row.dress,
-        "malloc": row.malloc, "recommended": row.malloc == allocators.recommended(row.runtime),
+        "headline": case.headline, "malloc": row.malloc, "recommended": row.malloc == allocators.recommended(row.runtime),
         "version": said.get("version"), "compiler": said.get("compiler"), "flags": said.get("flags"),
         "allocator": said.get("allocator"), "threads": case.threads,
         "status": row.status, "reason": row.reason, "verified": False, "items": items, "unit": UNIT,

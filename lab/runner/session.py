@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import deque
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from typing import Any, Protocol
 
 from runner import allocators, catalog, execute, load, probe, suites
 from runner.runtimes import RUNTIMES
+from runner.results import LEAST_CPU_NS
 from runner.state import PLAIN, Repetition, Row, State
 from runner.suites import SUITES
 
@@ -116,7 +118,7 @@ def measure_all(state: State, build: Path, directory: Path, observer: Observer,
         observer.starting(row, repetition, len(pending), pace.seconds_left(state, pending))
         began = clock()
         expected = pace.expected(state, row)
-        outcome, seconds = _measure_quietly(state, row, build, clock)
+        outcome, seconds = _measure_long_enough(state, row, build, clock)
         if isinstance(outcome, Repetition):
             row.repetitions.append(outcome)
         elif outcome.status == "unsupported":
@@ -134,6 +136,46 @@ def measure_all(state: State, build: Path, directory: Path, observer: Observer,
 # A repetition under load is made again so often at most, and all of a run together by so much of it.
 MOST_REPEATS = 2
 MOST_DISCARDED = 0.25
+
+
+# How much longer a repetition is made at once, and how much CPU beyond the least it then shall have.
+MOST_LONGER = 8
+CPU_MARGIN = 1.3
+
+
+def _measure_long_enough(state: State, row: Row, build: Path,
+                         clock: Callable[[], float]) -> tuple[Repetition | execute.NoNumber, float]:
+    """One repetition with CPU enough to be counted; where it has less it is made again, and longer. From then on those of
+    all runtimes of the case are as long: thrift shall not leave a row without its figure."""
+    outcome, seconds = _measure_quietly(state, row, build, clock)
+    while isinstance(outcome, Repetition) and not row.is_as_long_as_it_gets and \
+            (longer := _longer(state, row, outcome)) is not None:
+        before = state.least_ms.get(row.case.key, 0)
+        state.least_ms[row.case.key] = longer
+        again, seconds = _measure_quietly(state, row, build, clock)
+        if isinstance(again, Repetition) and again.passes <= outcome.passes:
+            # Its work is done once, however long it shall last.
+            row.is_as_long_as_it_gets = True
+            state.least_ms[row.case.key] = before
+        outcome = again
+    return outcome, seconds
+
+
+def _longer(state: State, row: Row, outcome: Repetition) -> int | None:
+    """How long the repetitions of the case must be, in ms, for this one to have CPU enough; None where they need not or
+    may not."""
+    suite, least = SUITES[state.suite], _least_ms(state, row.case)
+    if suite.least_ms == 0 or outcome.cpu_ns >= LEAST_CPU_NS:
+        return None
+    by = min(MOST_LONGER, CPU_MARGIN * LEAST_CPU_NS / max(outcome.cpu_ns, 1))
+    wanted = min(math.ceil(by * max(least, outcome.wall_ns / 1e6)), max(suite.most_ms, least))
+    return wanted if wanted > max(least, outcome.wall_ns / 1e6) else None
+
+
+def _least_ms(state: State, case: suites.Case) -> int:
+    """How long the timed parts of a repetition of the case are together."""
+    asked = suites.least_ms(SUITES[state.suite], catalog.all_workloads()[case.workload], case.params)
+    return max(asked, state.least_ms.get(case.key, 0))
 
 
 def _measure_quietly(state: State, row: Row, build: Path,
@@ -161,7 +203,7 @@ def _measure_once(state: State, row: Row, build: Path,
     workload = catalog.all_workloads()[case.workload]
     contender = execute.Contender(tuple(RUNTIMES[row.runtime].command(build, "run")), row.dress, row.malloc)
     before, started = load.moment(), clock()
-    outcome = execute.measure(contender, case, workload, suites.least_ms(SUITES[state.suite], workload, case.params))
+    outcome = execute.measure(contender, case, workload, _least_ms(state, case))
     seconds, after = clock() - started, load.moment()
     if isinstance(outcome, execute.NoNumber):
         return outcome, seconds

@@ -64,6 +64,8 @@ class Row:
     notes: list[str] = field(default_factory=list)
     # Repetitions that were under load and were repeated.
     discarded: int = 0
+    # Whether repetitions that were to last longer did not.
+    is_as_long_as_it_gets: bool = field(default=False, init=False, compare=False)
     # The text for the saved state without the repetitions, after what of the row may change.
     _saved: tuple[tuple[Any, ...], str] = field(default=((), ""), init=False, repr=False, compare=False)
 
@@ -109,6 +111,10 @@ class State:
     # Cases of which a document takes the difference have their rounds together. Not in a run that an earlier version of
     # the lab began.
     together: bool = True
+    # The options by which it measures less than its suite has.
+    narrowed: list[str] | None = None
+    # By the key of a case, how long its repetitions must be so that the CPU of each runtime can be counted.
+    least_ms: dict[str, int] = field(default_factory=dict)
     # At most one, once it has been asked for.
     _fastest_ns: list[float] | None = field(default=None, init=False, repr=False, compare=False)
     _blocks: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)
@@ -165,7 +171,8 @@ class State:
         """Replaces the saved state at once, so that an interruption leaves the old or the new one."""
         data = {"format": FORMAT, "suite": self.suite, "repetitions": self.repetitions, "machine": self.machine,
                 "descriptions": self.descriptions, "executables": self.executables, "notes": self.notes,
-                "busy": self.busy, "seconds": self.seconds, "together": self.together}
+                "busy": self.busy, "seconds": self.seconds, "together": self.together, "narrowed": self.narrowed,
+                "least_ms": self.least_ms}
         rows = ", ".join(row.as_json for row in self.rows)
         write_atomically(directory / FILE, f'{_open(data)}, "rows": [{rows}]}}')
 
@@ -185,7 +192,8 @@ class State:
                     row["status"], row["reason"], row["dress"], row["malloc"], row["notes"], row["discarded"])
                 for row in data["rows"]]
         return State(data["suite"], data["repetitions"], data["machine"], rows, data["descriptions"],
-                     data["executables"], data["notes"], data["busy"], data.get("seconds", 0.0), data.get("together", False))
+                     data["executables"], data["notes"], data["busy"], data.get("seconds", 0.0), data.get("together", False),
+                     data.get("narrowed"), data.get("least_ms", {}))
 
 
 def _open(fields: dict[str, Any]) -> str:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
+from workloads.headline import MEMORY
+
+from runner import catalog
 from runner.catalog import Params, Workload
 
 
@@ -24,6 +27,8 @@ class Suite:
     repeats: bool = True
     # A workload that is not asked for by its name has only the cases of QUICK, where its module has that.
     picks_cases: bool = False
+    # How long a repetition may become until the CPU of the thriftiest runtime of its case can be counted.
+    most_ms: int = 4_000
     # How long it waits for another run on the machine to end, in seconds.
     waits: float = 0.0
 
@@ -41,7 +46,7 @@ SUITES: dict[str, Suite] = {
                    least_ms=0, repeats=False, waits=600.0),
     "quick": Suite(("base",), 9, "nine rounds, some ten minutes: of each workload the case that tells most, with so few items that the "
                                  "slowest runtime takes no seconds, and all cases of base size of those that --workload names",
-                   picks_cases=True),
+                   picks_cases=True, most_ms=1_500),
     "seed": Suite((SEED,), 9, "the sizes that the seed documents measured in nine rounds, under an hour; "
                               f"{LONG_REPETITIONS} rounds of the cases that take longest"),
     "full": Suite(("base",), 9, "nine rounds of all cases of base size, under an hour: what a published table needs; --size, "
@@ -65,6 +70,8 @@ class Case:
     timeout_seconds: float
     # The most repetitions of each of its rows, where a run with more would take too long for it.
     at_most: int | None = None
+    # By what it is judged: declared when the run is planned, so before it is measured.
+    headline: dict[str, Any] | None = None
 
     def repetitions(self, of_run: int) -> int:
         """The repetitions of each of its rows in a run of so many."""
@@ -77,7 +84,7 @@ class Case:
 
     def to_json(self) -> dict[str, Any]:
         return {"workload": self.workload, "params": self.params, "threads": self.threads,
-                "timeout_seconds": self.timeout_seconds, "at_most": self.at_most}
+                "timeout_seconds": self.timeout_seconds, "at_most": self.at_most, "headline": self.headline}
 
 
 def case_key(workload: str, params: Params, threads: int) -> str:
@@ -92,7 +99,9 @@ def plan(chosen: list[Workload], sizes: tuple[str, ...], *threads: int, picks: b
         for size in sizes:
             for params in _params(workload, size, picks):
                 for count in _threads(workload, size, threads):
-                    case = Case(workload.NAME, params, count, TIMEOUT_SECONDS[size], _at_most(workload, size, params))
+                    of = catalog.headline(workload.NAME, params)
+                    at_most = LONG_REPETITIONS if picks and of.figure in MEMORY else _at_most(workload, size, params)
+                    case = Case(workload.NAME, params, count, TIMEOUT_SECONDS[size], at_most, asdict(of))
                     known = cases.get(case.key)
                     if known is None or known.timeout_seconds < case.timeout_seconds:
                         cases[case.key] = case

@@ -5,7 +5,7 @@ from __future__ import annotations
 from runner.runtimes import COFLUX
 from runner.state import PLAIN
 from runner.stats import CONFIDENCE
-from runner.verdicts import CaseResult, Ratio, ResultRow, factor, paired
+from runner.verdicts import CaseResult, Ratio, ResultRow, factor, median_of, paired
 
 GAP = "  "
 # What each figure of verdicts.JUDGED is called, with its unit.
@@ -21,6 +21,18 @@ def nanoseconds(value: float) -> str:
     if value < 10:
         return f"{value:.2f}"
     return f"{value:.1f}" if value < 1_000 else f"{value:,.0f}"
+
+
+def nanoseconds_of(figure: str, row: ResultRow) -> str:
+    """The median of one of FIGURES; nothing where the row has none."""
+    value = median_of(figure, row)
+    return "" if row["status"] != "ok" or value is None else nanoseconds(value)
+
+
+def beside(row: ResultRow) -> str:
+    """What a reader must know of the row of a verdict: another dress than plain, another allocator than the recommended."""
+    said = [*([] if row["dress"] == PLAIN else [row["dress"]]), *([] if row["recommended"] else [row["malloc"]])]
+    return "".join(f", {each}" for each in said)
 
 
 def figure(row: ResultRow | None) -> str:
@@ -42,7 +54,8 @@ def cpu_against_coflux(case: CaseResult, runtime: str) -> str:
 
 def cpu_of_row(case: CaseResult, row: ResultRow) -> str:
     """The verdict on the CPU of a row, whether or not it is the one that speaks for its runtime's."""
-    compared = None if row["runtime"] == COFLUX else paired(row, case.baseline, "cpu_samples")
+    own = case.cpu_rows.get(COFLUX)
+    compared = None if row["runtime"] == COFLUX else paired(row, own, "cpu_samples")
     return "" if compared is None else compared.text()
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
+
+from workloads.headline import BYTES_EACH, CPU, KEPT, KEPT_WHEN_IDLE, MEMORY, P50, P99, TIME, Headline
 
 from runner import catalog, stats
 from runner.runtimes import COFLUX, RUNTIMES
@@ -18,14 +19,15 @@ ResultRow = dict[str, Any]
 
 # What adapters measure beside an item's time of which less is better. The others, as the latency of one in a thousand
 # of a few thousand, are told (tables.TOLD) and not judged.
-JUDGED = ("p50_ns", "p99_ns", "bytes_each", "kept_bytes", "kept_when_idle_bytes")
-
-# What the figures that each row has are called.
-TIME, CPU = "time", "CPU"
+JUDGED = (P50, P99, BYTES_EACH, KEPT, KEPT_WHEN_IDLE)
+# All by which rows are judged.
+FIGURES = (TIME, CPU, *JUDGED)
 
 # A difference of this factor is shown also where the test does not decide: rounds may be few, or half of them
 # disturbed.
 GREAT = 2.0
+# Within it on both sides two figures are the same for all that a user can tell.
+SAME = 0.05
 
 
 @dataclass(frozen=True)
@@ -54,16 +56,29 @@ class Ratio:
 
     @property
     def less(self) -> bool:
-        """Where the other row is Coflux's: a loss."""
+        """Where the other row is Coflux's: a loss to tell."""
         return self.shown and self.value < 1
 
+    @property
+    def lost(self) -> bool:
+        """The same as far as the test decides it: what is counted."""
+        return self.differs and self.value < 1
+
+    @property
+    def same(self) -> bool:
+        """Whether the whole interval is so near to 1 that there is no difference to speak of."""
+        return self.low is not None and 1 - SAME <= self.low and self.high <= 1 + SAME
+
     def text(self) -> str:
-        """1.31 x, or that there is no difference to speak of."""
+        """1.31 x; that there is no difference; or that it is undecided, and between what."""
         if self.differs:
             return factor(self.value)
         if self.rounds is not None and self.too_few:
             return f"{factor(self.value)}, n = {self.rounds}"
-        return f"{factor(self.value)}, undecided" if self.shown else "no difference"
+        if self.same:
+            return "no difference"
+        between = "" if self.low is None else f": {self.low:.2f} to {self.high:.2f}"
+        return f"{factor(self.value)}, undecided{between}"
 
     def rounds_text(self) -> str:
         """The words of a table of losses: below in 9 of 9 rounds."""
@@ -125,8 +140,7 @@ class FigureRatio:
 
     @property
     def median(self) -> float:
-        fields = {TIME: "median", CPU: "cpu_median"}
-        return self.row[fields[self.name]] if self.name in fields else self.row["figures"][self.name]["median"]
+        return median_of(self.name, self.row)
 
 
 @dataclass(frozen=True)
@@ -153,14 +167,35 @@ class CaseResult:
         return f"{self.workload}: {self.label}"
 
     @cached_property
+    def headline(self) -> Headline:
+        """What its verdict is by: what the run was begun with, else what the workload declares."""
+        told = next((row["headline"] for row in self.every if row.get("headline")), None)
+        return catalog.headline(self.workload, self.params) if told is None else Headline(**told)
+
+    @cached_property
     def rows(self) -> dict[str, ResultRow]:
-        """The row that speaks for each runtime: with its recommended allocator, in the dress that was fastest."""
-        return {name: min(rows, key=_speaks) for name, rows in self._by_runtime.items()}
+        """The row that speaks for each runtime's time."""
+        return self.speaking(TIME)
 
     @cached_property
     def cpu_rows(self) -> dict[str, ResultRow]:
-        """The row that speaks for each runtime's CPU: with its recommended allocator, in the dress that spent least."""
-        return {name: min(rows, key=_speaks_of_cpu) for name, rows in self._by_runtime.items()}
+        """The row that speaks for each runtime's CPU."""
+        return self.speaking(CPU)
+
+    def speaking(self, figure: str, dress: str | None = None) -> dict[str, ResultRow]:
+        """The row that speaks for each runtime by a figure: in the dress that is best in it, or in the one that is asked
+        for; with its recommended allocator, and by memory with the one that is best in it."""
+        if (figure, dress) in self._spoken:
+            return self._spoken[figure, dress]
+        found = self._spoken.setdefault((figure, dress), {})
+        for name, rows in self._by_runtime.items():
+            if dressed := [row for row in rows if dress in (None, row["dress"])]:
+                found[name] = min(dressed, key=partial(_speaks, figure))
+        return found
+
+    @cached_property
+    def _spoken(self) -> dict[tuple[str, str | None], dict[str, ResultRow]]:
+        return {}
 
     @cached_property
     def _by_runtime(self) -> dict[str, list[ResultRow]]:
@@ -185,40 +220,39 @@ class CaseResult:
         """The row of what is possible without a library, where it has a figure."""
         return next((row for name, row in self.rows.items() if RUNTIMES[name].floor and row["status"] == "ok"), None)
 
+    def is_judged(self, figure: str) -> bool:
+        """Time that is not the runtime's has no verdict."""
+        return figure != TIME or self.headline.time_of is None
+
     def ratio_to_baseline(self, runtime: str) -> Ratio | None:
-        return paired(self.rows.get(runtime), self.baseline)
+        return self.ratio(TIME, runtime)
 
     def cpu_ratio_to_baseline(self, runtime: str) -> Ratio | None:
         """The ratio of CPU an item. None where one of the two spent too little of it in a repetition to be counted."""
-        return paired(self.cpu_rows.get(runtime), self.baseline, "cpu_samples")
+        return self.ratio(CPU, runtime)
+
+    def ratio(self, figure: str, runtime: str, dress: str | None = None) -> Ratio | None:
+        """A runtime over Coflux: best against best, or both in one dress. None where one has no figure, or where it is
+        not judged."""
+        speaking = self.speaking(figure, dress)
+        if not self.is_judged(figure):
+            return None
+        return _by_figure(figure, speaking.get(runtime), speaking.get(COFLUX))
 
     @cached_property
     def losses(self) -> dict[str, Ratio]:
         """The contenders that were faster than Coflux, the fastest first."""
-        return self._losses(self.ratio_to_baseline)
+        return self._losses(TIME)
 
     @cached_property
     def cpu_losses(self) -> dict[str, Ratio]:
         """The contenders that spent less CPU an item than Coflux, the thriftiest first."""
-        return self._losses(self.cpu_ratio_to_baseline)
+        return self._losses(CPU)
 
     @cached_property
     def figure_ratios(self) -> list[FigureRatio]:
-        """By what else was measured, each contender's best dress in that against Coflux."""
-        own = self.baseline and self.baseline["status"] == "ok" and self.baseline.get("figures")
-        found = []
-        for name in [each for each in JUDGED if own and each in own]:
-            best: dict[str, ResultRow] = {}
-            for row in self.every:
-                known = best.get(row["runtime"])
-                if row["recommended"] and name in row.get("figures", {}) and \
-                        (known is None or row["figures"][name]["median"] < known["figures"][name]["median"]):
-                    best[row["runtime"]] = row
-            for runtime, row in best.items():
-                against = paired_samples(row["figures"][name]["samples"], own[name]["samples"])
-                if runtime != COFLUX and not RUNTIMES[runtime].floor and against:
-                    found.append(FigureRatio(name, row, against))
-        return found
+        """By what else was measured, each contender's best row in that against Coflux's."""
+        return [each for name in JUDGED for each in self.rivals(name).values()]
 
     @cached_property
     def figure_losses(self) -> list[FigureRatio]:
@@ -226,31 +260,25 @@ class CaseResult:
         found = [each for each in self.figure_ratios if each.ratio.less]
         return sorted(found, key=lambda each: each.ratio.value)
 
-    def rivals(self, figure: str) -> dict[str, FigureRatio]:
-        """The contenders by TIME, CPU or one of JUDGED, the best first. The floor is none."""
-        found = [each for each in self.figure_ratios if each.name == figure]
-        if figure in (TIME, CPU):
-            rows, compare = (self.rows, self.ratio_to_baseline) if figure == TIME else \
-                            (self.cpu_rows, self.cpu_ratio_to_baseline)
-            found = [FigureRatio(figure, row, against) for name, row in rows.items()
-                     if name != COFLUX and not RUNTIMES[name].floor and (against := compare(name))]
-        return {each.row["runtime"]: each for each in sorted(found, key=lambda each: each.ratio.value)}
+    def rivals(self, figure: str, dress: str | None = None) -> dict[str, FigureRatio]:
+        """The contenders by one of FIGURES, what Coflux loses by decision first and then the best: best against best,
+        or both in one dress. The floor is none."""
+        found = [FigureRatio(figure, row, against) for name, row in self.speaking(figure, dress).items()
+                 if name != COFLUX and not RUNTIMES[name].floor and (against := self.ratio(figure, name, dress))]
+        return {each.row["runtime"]: each for each in sorted(found, key=lambda each: (not each.ratio.lost, each.ratio.value))}
 
     def own_dresses(self, figure: str) -> dict[str, FigureRatio]:
-        """Coflux's other dresses by TIME, CPU or one of JUDGED, against its plain one. They judge nothing."""
+        """Coflux's other dresses by one of FIGURES, against its plain one."""
+        plain = self.speaking(figure, PLAIN).get(COFLUX)
         found = {}
         for row in self.every:
             if row["runtime"] == COFLUX and row["dress"] != PLAIN and row["recommended"] and row["status"] == "ok" and \
-                    (against := _by_figure(figure, row, self.baseline)):
+                    (against := _by_figure(figure, row, plain)):
                 found[row["dress"]] = FigureRatio(figure, row, against)
         return found
 
-    def _losses(self, compare: Callable[[str], Ratio | None]) -> dict[str, Ratio]:
-        found = {}
-        for runtime in self.rows:
-            against = compare(runtime)
-            if against is not None and against.less and not RUNTIMES[runtime].floor:
-                found[runtime] = against
+    def _losses(self, figure: str) -> dict[str, Ratio]:
+        found = {name: each.ratio for name, each in self.rivals(figure).items() if each.ratio.less}
         return dict(sorted(found.items(), key=lambda item: item[1].value))
 
     @property
@@ -260,24 +288,25 @@ class CaseResult:
         return self.baseline is not None and self.baseline["status"] not in ("ok", "unsupported")
 
 
-def _by_figure(figure: str, over: ResultRow, under: ResultRow | None) -> Ratio | None:
-    """The ratio of two rows by TIME, CPU or one of JUDGED, if both have it."""
+def _by_figure(figure: str, over: ResultRow | None, under: ResultRow | None) -> Ratio | None:
+    """The ratio of two rows by one of FIGURES, if both have it."""
     if figure in (TIME, CPU):
         return paired(over, under, "samples" if figure == TIME else "cpu_samples")
     samples = [row["figures"][figure]["samples"] for row in (over, under) if row and figure in row.get("figures", {})]
     return paired_samples(*samples) if len(samples) == 2 else None
 
 
-def _speaks(row: ResultRow) -> tuple[bool, bool, bool, float]:
-    """Sorts the row that speaks for its runtime to the front. Coflux is judged as its users write it, a rival as its
-    experts do."""
-    plain_first = row["runtime"] == COFLUX and row["dress"] != PLAIN
-    return row["status"] != "ok", not row["recommended"], plain_first, row["median"] or 0.0
+def median_of(figure: str, row: ResultRow) -> float | None:
+    """The median of one of FIGURES; None where the row has none."""
+    if figure in (TIME, CPU):
+        return row["median" if figure == TIME else "cpu_median"]
+    return row.get("figures", {}).get(figure, {}).get("median")
 
 
-def _speaks_of_cpu(row: ResultRow) -> tuple[bool, bool, bool, float]:
-    """The same by CPU. A dress that spent too little to be counted is behind those that have a figure."""
-    return *_speaks(row)[:3], math.inf if row["cpu_median"] is None else row["cpu_median"]
+def _speaks(figure: str, row: ResultRow) -> tuple[bool, bool, float]:
+    """Sorts the row that speaks for its runtime to the front. One without the figure is behind those that have it."""
+    value = median_of(figure, row)
+    return row["status"] != "ok", figure not in MEMORY and not row["recommended"], math.inf if value is None else value
 
 
 def by_case(rows: list[ResultRow]) -> list[CaseResult]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from workloads.answers import mismatch, word
+from workloads.headline import TIME, Headline
 
 NAME = "accept_churn"
 DESCRIPTION = ("A server of one thread accepts a TCP connection, reads a byte, answers with the next one and closes. The "
                "client is one program for all runtimes, on another CPU where there is one.")
 ITEM = "one connection"
+HEADLINE = Headline(TIME, "a server of short connections is chosen by how many of them it takes in a second")
 # The server's. The client has a CPU of its own where there are two.
 THREADS = 1
 

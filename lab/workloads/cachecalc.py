@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from workloads.answers import cache_of, mismatch, word
+from workloads.headline import TIME, Headline
 
 NAME = "cachecalc"
 DESCRIPTION = ("Tasks compute on one cache under mutual exclusion, wait by a timer and compute on it once more; the idiom "
@@ -32,6 +33,12 @@ def cases(size: str) -> list[dict[str, Any]]:
 
 # The cases of the suite quick. At base size a repetition of threads takes 2 s.
 QUICK = _cases(10, (8,))[3:4]
+
+
+def headline(params: dict[str, Any]) -> Headline:
+    if params.get("idiom") == "compute":
+        return Headline(None, "it is there to be subtracted: a loop without tasks", time_of="the compiler's")
+    return Headline(TIME, "calculations exclude each other, so all that a runtime adds to them is in the time")
 
 
 def items(params: dict[str, Any], threads: int) -> int:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from workloads.answers import cache_of, mismatch, word
+from workloads.headline import TIME, Headline
 
 NAME = "cachecalc_sharded"
 DESCRIPTION = ("The work of cachecalc spread over shards: each has a thread and a cache of its own, and its tasks "
                "compute, wait and compute there, so that nothing need be locked.")
 ITEM = "one task: two calculations and a wait"
+HEADLINE = Headline(TIME, "shards are there to have the work of all processors done in less time")
 # A thread for each shard.
 SHARDS = 2
 THREADS = SHARDS

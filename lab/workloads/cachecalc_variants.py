@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from workloads.answers import cache_of, mismatch, word
+from workloads.headline import TIME, Headline
 
 NAME = "cachecalc_variants"
 DESCRIPTION = ("The work of cachecalc as the seed document's programs do it: with the standard library, where a wait reads "
                "/dev/zero and burns its thread's time, and with Boost.Asio in four ways, with Folly in two and with Seastar, where it is "
                "a timer.")
 ITEM = "one task: two calculations and a wait"
+HEADLINE = Headline(TIME, "the document compares its programs by the time of a round")
 # A variant has its own threads, as in the document: eight, one, or the caller's.
 THREADS = None
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from workloads.answers import mismatch, word
+from workloads.headline import TIME, Headline
 
 NAME = "call_overhead"
 DESCRIPTION = "One task awaits asynchronous calls; each takes the last one's result and returns it plus one."
 ITEM = "one awaited call"
+HEADLINE = Headline(TIME, "a call that suspends nowhere should cost what a function does, and each item is such a call")
 # A chain of dependent calls has no second thread to use.
 THREADS = 1
 

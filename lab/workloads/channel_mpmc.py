@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from workloads.answers import mismatch, sum_below, word
+from workloads.headline import TIME, Headline
 
 NAME = "channel_mpmc"
 DESCRIPTION = ("Tasks send numbers through one bounded channel, one at a time, and as many others receive and add "
                "them until there are no more.")
 ITEM = "one number sent and received"
+HEADLINE = Headline(TIME, "a channel is there to let many numbers through, and each item is one")
 THREADS = None
 
 

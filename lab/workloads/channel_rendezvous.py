@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from workloads.answers import mismatch, ordered_sum_to, word
+from workloads.headline import TIME, Headline
 
 NAME = "channel_rendezvous"
 DESCRIPTION = ("One task hands numbers to another through a channel without a buffer; each send ends when the other "
                "task has taken the number.")
 ITEM = "one number handed over"
+HEADLINE = Headline(TIME, "each hand-over waits for the other task, so its time is the latency too")
 THREADS = None
 
 SEED = [{"count": 10_000}, {"count": 100_000}]

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from workloads.answers import mismatch, ordered_sum_to, word
+from workloads.headline import TIME, Headline
 
 NAME = "channel_spsc"
 DESCRIPTION = ("One task sends numbers through a bounded channel, one at a time, and another receives them and checks "
                "their order.")
 ITEM = "one number sent and received"
+HEADLINE = Headline(TIME, "a channel is there to let many numbers through, and each item is one")
 THREADS = None
 
 CAPACITY = 4_096

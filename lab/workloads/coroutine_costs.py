@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from workloads.answers import mismatch, word
+from workloads.headline import TIME, Headline
 
 NAME = "coroutine_costs"
 DESCRIPTION = ("One step again and again in one timed interval, so that no clock is in the figure: a coroutine is created and "
@@ -32,6 +33,14 @@ def cases(size: str) -> list[dict[str, Any]]:
 
 # The cases of the suite quick.
 QUICK = cases("base")[5:6]
+
+
+def headline(params: dict[str, Any]) -> Headline:
+    """The compiler makes a coroutine, switches to it and destroys it; frames from a pool and a child that runs are a library's."""
+    step = params.get("step")
+    if step in ("create_destroy_pooled", "create_run_destroy"):
+        return Headline(TIME, "the step is in what a library takes part in: the frame's memory and the start")
+    return Headline(None, "no library takes part in the step", time_of="the compiler's and the system's")
 
 
 def items(params: dict[str, Any], threads: int) -> int:

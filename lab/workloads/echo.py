@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from workloads.answers import mismatch, ordered_sum_to, word
+from workloads.headline import TIME, Headline
 
 NAME = "echo"
 DESCRIPTION = ("A client sends 19 bytes, a server answers with 19, and only then the client sends the next: one message in "
                "flight, over one connection.")
 ITEM = "one round trip"
+HEADLINE = Headline(TIME, "one message is in flight, so the time of a round trip is the latency")
 # Client and server are two tasks of one thread, or two processes of one thread each.
 THREADS = 1
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from workloads.answers import mismatch, ordered_sum_to, word
+from workloads.headline import P99, TIME, Headline
 
 NAME = "echo_many"
 DESCRIPTION = ("A server of one thread sends back what comes over many TCP connections. The client is one program for all "
@@ -41,6 +42,12 @@ def cases(size: str) -> list[dict[str, Any]]:
 
 # The cases of the suite quick.
 QUICK = [_closed(20, 5_000)]
+
+
+def headline(params: dict[str, Any]) -> Headline:
+    if params.get("mode") == "open":
+        return Headline(P99, "the rate is given, so how late the late answers are is what differs", time_of="the client's rate")
+    return Headline(TIME, "as many requests are in flight as there are connections, so their time is the throughput")
 
 
 def items(params: dict[str, Any], threads: int) -> int:

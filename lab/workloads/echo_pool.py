@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from workloads.answers import mismatch, ordered_sum_to, word
+from workloads.headline import P99, TIME, Headline
 
 NAME = "echo_pool"
 DESCRIPTION = ("A server on a pool of some workers sends back what comes over many TCP connections, in some cases beside a task "
@@ -40,6 +41,13 @@ def cases(size: str) -> list[dict[str, Any]]:
 # The cases of the suite quick: the requests that the p99 of a repetition needs come in half of the time. echo_many has
 # the cost of a server alone.
 QUICK = [_busy(1_000, 4_000)]
+
+
+def headline(params: dict[str, Any]) -> Headline:
+    if params.get("mode", "open") == "open":
+        return Headline(P99, "a task that computes shall not keep requests waiting; their rate is given",
+                        time_of="the client's rate")
+    return Headline(TIME, "as many requests are in flight as there are connections, so their time is the throughput")
 
 
 def items(params: dict[str, Any], threads: int) -> int:

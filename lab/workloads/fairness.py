@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from workloads.answers import mismatch, word
+from workloads.headline import P99, Headline
 
 NAME = "fairness"
 DESCRIPTION = ("A task starts a background job that it does not await, a timer of 1 ms, or has a thread outside start a job; then it "
                "makes and awaits one short child after the other until the job has begun; the next job follows.")
 ITEM = "one background job, from the moment when it is due until it has begun"
+HEADLINE = Headline(P99, "fairness is a promise on the late ones: no job waits for long")
 # One thread tells most: on more, an idle one takes the job. But a workload has one number or leaves it to the run.
 THREADS = None
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from workloads.answers import mismatch, word
+from workloads.headline import TIME, Headline
 
 NAME = "fib"
 DESCRIPTION = "fib(n) forks fib(n - 1), awaits fib(n - 2) inline, joins and adds, down to n < 2 without a cutoff."
 ITEM = "one call of fib"
+HEADLINE = Headline(TIME, "a tree of calls that compute nothing is all cost of forks and joins")
 THREADS = None
 
 # From the field's suite, not from a seed document.

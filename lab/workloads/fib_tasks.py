@@ -6,6 +6,7 @@ from typing import Any
 
 from workloads.answers import mismatch, word
 from workloads.fib import fibonacci
+from workloads.headline import TIME, Headline
 
 NAME = "fib_tasks"
 DESCRIPTION = ("Tasks each compute fib(n) by double recursion on floating-point numbers, from an input that the optimiser "
@@ -35,6 +36,12 @@ def cases(size: str) -> list[dict[str, Any]]:
 
 # The cases of the suite quick.
 QUICK = cases("base")[2:3]
+
+
+def headline(params: dict[str, Any]) -> Headline:
+    if params.get("shape") == "sequential":
+        return Headline(None, "it is there to be subtracted: a loop without tasks", time_of="the compiler's")
+    return Headline(TIME, "the document asks what a thread or a coroutine adds to a computation")
 
 
 def items(params: dict[str, Any], threads: int) -> int:

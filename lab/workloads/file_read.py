@@ -7,10 +7,12 @@ from functools import cache
 from typing import Any
 
 from workloads.answers import WORD, mismatch, word
+from workloads.headline import TIME, Headline
 
 NAME = "file_read"
 DESCRIPTION = "One task reads blocks of a file that lies in the page cache, one after the other, at places drawn by a formula."
 ITEM = "one read of a block"
+HEADLINE = Headline(TIME, "one read is in flight, so the time of a read is its latency")
 THREADS = 1
 
 BLOCK = 4_096

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from workloads.answers import mismatch, sum_below, word
+from workloads.headline import TIME, Headline
 
 NAME = "fork_noop"
 DESCRIPTION = "One root awaits trivial children one after the other, each created, run inline, awaited and destroyed."
 ITEM = "one child"
+HEADLINE = Headline(TIME, "a child that does nothing is all cost of its frame and its await")
 # The root and its children share one thread by definition.
 THREADS = 1
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from workloads.answers import mismatch, sum_below, word
+from workloads.headline import TIME, Headline
 
 NAME = "fork_pool"
 DESCRIPTION = ("One sub-task a thread makes its share of trivial forks on the pool and awaits each at once (immediate) "
                "or joins them all at the end (final).")
 ITEM = "one fork"
+HEADLINE = Headline(TIME, "a fork that does nothing is all cost of the pool")
 THREADS = None
 
 # The ends of the document's sweep and a step between; all seven counts on all runtimes would take half of the suite's

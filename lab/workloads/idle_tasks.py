@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from workloads.answers import mismatch, word
+from workloads.headline import BYTES_EACH, Headline
 
 NAME = "idle_tasks"
 DESCRIPTION = ("A task on a worker starts tasks that sleep, each for the same time. When all of them sleep and none has woken, the "
                "memory of the process is read. Then they wake, are awaited and counted.")
 ITEM = "one task, from the first spawn until all of them sleep"
+HEADLINE = Headline(BYTES_EACH, "the row asks what a task that sleeps holds",
+                    time_of="a burst's, which spawn_join measures")
 THREADS = None
 
 # From the audit of this lab, not from a seed document.

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from workloads.answers import mismatch, sum_below, word
+from workloads.headline import TIME, Headline
 
 NAME = "inject"
 DESCRIPTION = ("Threads that are not of the runtime, all at once, start tasks on its pool and do not wait for them; each task adds "
                "its number to the sum of the thread that started it.")
 ITEM = "one task, until the last of all has run"
+HEADLINE = Headline(TIME, "threads outside are there to get their tasks run, as many as can be")
 THREADS = None
 
 # From the audit of this lab, not from a seed document.

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from workloads.answers import mismatch, ordered_sum_to, word
+from workloads.headline import TIME, Headline
 
 NAME = "io_socket"
 DESCRIPTION = ("A thread of clients asks a thread of servers over several TCP connections, one request in flight on each; "
                "connecting and closing are timed too.")
 ITEM = "one request and its response"
+HEADLINE = Headline(TIME, "the document compares runtimes by the time of its requests")
 # One event loop for the clients, one for the servers.
 THREADS = 2
 

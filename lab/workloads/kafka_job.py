@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from workloads.answers import mismatch, word
+from workloads.headline import TIME, Headline
 from workloads.provided import KAFKA, Broker, NotProvided, broker_of_run, call
 from workloads.stream_scenarios import sum_of_hashes
 
@@ -14,6 +15,7 @@ NAME = "kafka_job"
 DESCRIPTION = ("Records of 100 bytes in a topic of four partitions go through a job on Kafka: they are counted by their key (count), or "
                "copied to another topic with a commit each 100 ms, at least once (copy) or exactly once (copy_once).")
 ITEM = "one record"
+HEADLINE = Headline(TIME, "a job is there to get records through")
 # A worker; librdkafka's threads and the broker have the other CPU.
 THREADS = 1
 THREADS_BESIDE = 1

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from workloads.answers import mismatch, sum_below, word
+from workloads.headline import P99, Headline
 
 NAME = "latency_under_load"
 DESCRIPTION = ("A thread outside starts tasks on the pool at the times of a Poisson process, whatever the pool does meanwhile: an open "
                "loop. A task computes for some microseconds. The load is what part of the workers' time that is.")
 ITEM = "one task, from its intended arrival to its end: the figure is the mean latency"
+HEADLINE = Headline(P99, "the load is given, and so is the throughput: what differs is how late the late ones are")
 THREADS = None
 # The one that starts the tasks. On a CPU of a worker it would be late by that one's time slice.
 THREADS_BESIDE = 1

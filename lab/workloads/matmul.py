@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from workloads.answers import mismatch
+from workloads.headline import TIME, Headline
 
 NAME = "matmul"
 DESCRIPTION = ("The product of two n by n matrices, no two blocks of which are alike, by quadrants: four tasks, join, four "
                "tasks, join, down to blocks of 32 by 32.")
 ITEM = "one product of two blocks of 32 by 32"
+HEADLINE = Headline(TIME, "the product is wanted soon, and a runtime may only add to its time")
 THREADS = None
 
 # From the field's suite, not from a seed document.

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from workloads.answers import mismatch, sum_below, word
+from workloads.headline import KEPT, Headline
 
 NAME = "memory_after"
 DESCRIPTION = ("A task on a worker starts tasks, all at once, keeps their handles and awaits them all. The memory of the process is "
                "read when that task has ended, and again when the runtime has been idle for a while.")
 ITEM = "one task of the burst"
+HEADLINE = Headline(KEPT, "the row asks what memory a burst leaves; what the burst takes is spawn_join's")
 THREADS = None
 
 # From the audit of this lab, not from a seed document.

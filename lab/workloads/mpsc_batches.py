@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from workloads.answers import mismatch, word
+from workloads.headline import TIME, Headline
 
 NAME = "mpsc_batches"
 DESCRIPTION = ("One task fills vectors of numbers and sends them through an unbounded channel of many senders and one "
                "receiver; another receives and adds them.")
 ITEM = "one number"
+HEADLINE = Headline(TIME, "a channel of batches is there to let many numbers through")
 THREADS = None
 # The document's tests have one thread, whatever they say of themselves.
 SEED_THREADS = (1,)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from workloads.answers import mismatch, word
+from workloads.headline import TIME, Headline
 
 NAME = "mutex_handoff"
 DESCRIPTION = ("Tasks take one lock again and again and count under it; each keeps it the first time until others "
                "wait, so that a fair lock goes from task to task.")
 ITEM = "one lock and unlock"
+HEADLINE = Headline(TIME, "each hand-over waits for the one before, so its time is what bounds all tasks")
 THREADS = None
 
 # The document's lock that nobody else wants; the others are targets of this project.

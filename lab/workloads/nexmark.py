@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from workloads.answers import mismatch, word
+from workloads.headline import TIME, Headline
 
 NAME = "nexmark"
 DESCRIPTION = ("People, auctions and bids of an auction house, a query of them: a map, a filter, joins, windows that slide or tumble, "
                "and sessions. The events are those of Apache Beam's generator, and made before the clock starts.")
 ITEM = "one event"
+HEADLINE = Headline(TIME, "queries are compared by how many events they take in a second, as by their authors")
 # A partition. What several add is another question.
 THREADS = 1
 

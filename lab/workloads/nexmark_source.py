@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from workloads import nexmark
+from workloads.headline import TIME, Headline
 from workloads.provided import KAFKA, NotProvided, broker_of_run, call, folder_of_run
 
 NAME = "nexmark_source"
 DESCRIPTION = ("The queries of nexmark over events that are read: lines of a file (file), or messages of a topic of Kafka with one "
                "partition (kafka). An event is a text of some 130 bytes, which is read within the clock.")
 ITEM = nexmark.ITEM
+HEADLINE = Headline(TIME, "queries are compared by how many events they take in a second, as by their authors")
 # A worker; what reads files or is librdkafka's, and the broker, have the other CPU.
 THREADS = 1
 THREADS_BESIDE = 1

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from workloads.answers import mismatch
+from workloads.headline import TIME, Headline
 
 NAME = "nqueens"
 DESCRIPTION = ("All ways to place n queens on n columns: a node makes a child for each safe row of the next column and "
                "hands it a copy of the board.")
 ITEM = "one task of the tree"
+HEADLINE = Headline(TIME, "the tree is wanted soon, and its tasks compute little beside what they cost")
 THREADS = None
 
 # From the field's suite, not from a seed document.

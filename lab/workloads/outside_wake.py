@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from workloads.answers import mismatch, sum_below, word
+from workloads.headline import P50, Headline
 
 NAME = "outside_wake"
 DESCRIPTION = ("The main thread starts a task on the pool, which has nothing else to do, blocks until it has the task's answer, "
                "waits for a gap, and asks again.")
 ITEM = "one request, from before the task is made until the answer is there; the gap is not in it"
+HEADLINE = Headline(P50, "the usual answer is the runtime's; the mean has what the system did in the worst ones")
 # The workers are a parameter. The other CPU is for the thread that asks, where there is another.
 THREADS = 2
 

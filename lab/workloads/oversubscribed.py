@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from workloads.answers import mismatch, sum_below, word
+from workloads.headline import TIME, Headline
 
 NAME = "oversubscribed"
 DESCRIPTION = ("A pool with many more threads than CPUs. channel: four tasks send numbers through one channel of 16 places, and four "
                "receive them. fork: a task starts tasks, all at once, and awaits them all.")
 ITEM = "one number through the channel, or one task"
+HEADLINE = Headline(TIME, "what a crowd of threads costs shows in the time of what they do together")
 # The workers are a parameter; the process has two CPUs.
 THREADS = 2
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from workloads.answers import mismatch, ordered_sum_to, word
+from workloads.headline import P50, TIME, Headline
 
 NAME = "partition_receiver"
 DESCRIPTION = ("A coordinator sends the numbers of batches through a queue without a bound and sleeps before each; a receiver "
@@ -38,6 +39,12 @@ QUICK = cases("base")[2:3]
 def least_ms(params: dict[str, Any]) -> int:
     """A receiver that parks has little CPU to count, and that is what it is measured for."""
     return 1_200 if params["receiver"] == "parks" and params["gap_us"] else 0
+
+
+def headline(params: dict[str, Any]) -> Headline:
+    if params.get("gap_us", 1):
+        return Headline(P50, "the row asks how long a batch waits for its receiver", time_of="the coordinator's timer")
+    return Headline(TIME, "without a gap batches come as fast as they are taken")
 
 
 def items(params: dict[str, Any], threads: int) -> int:

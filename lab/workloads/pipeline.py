@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from workloads.answers import mismatch, word
+from workloads.headline import TIME, Headline
 
 NAME = "pipeline"
 DESCRIPTION = ("Tasks on the pool each run chains in sequence; a chain is nested awaited forks, "
                "stage k awaits stage k + 1. Where a fork runs in place of its await nothing suspends: suspend_chain does.")
 ITEM = "one whole chain"
+HEADLINE = Headline(TIME, "the document counts chains in a second")
 THREADS = None
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from workloads.answers import mismatch, sum_below, word
+from workloads.headline import TIME, Headline
 
 NAME = "skynet"
 DESCRIPTION = ("A tree in which every node has ten children; each leaf returns its number, each node the sum of its "
                "children.")
 ITEM = "one task of the tree"
+HEADLINE = Headline(TIME, "the benchmark is known by the time of its tree")
 THREADS = None
 
 # From the field's suite, not from a seed document.

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from workloads.answers import mismatch, sum_below, word
+from workloads.headline import TIME, Headline
 
 NAME = "spawn_join"
 DESCRIPTION = "A task on a worker creates and submits tasks, keeps their handles and then awaits them all."
 ITEM = "one task"
+HEADLINE = Headline(TIME, "the document asks what a burst of tasks takes")
 THREADS = None
 # The document's tests have one thread, whatever they say of themselves.
 SEED_THREADS = (1,)

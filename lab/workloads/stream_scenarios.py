@@ -7,12 +7,14 @@ from functools import cache
 from typing import Any
 
 from workloads.answers import mismatch, word
+from workloads.headline import TIME, Headline
 
 NAME = "stream_scenarios"
 DESCRIPTION = ("Orders of 1000 customers go through a job of eight partitions, in batches of 100: a filter and a projection, a "
                "window of 100 rows, a group for each customer, windows of an hour, those with a result for each change, and a join "
                "with payments of the next half hour.")
 ITEM = "one order"
+HEADLINE = Headline(TIME, "a job is there to get records through")
 THREADS = None
 
 # The document has no figures of them.

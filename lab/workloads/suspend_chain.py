@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from workloads.answers import mismatch, sum_below, word
+from workloads.headline import TIME, Headline
 
 NAME = "suspend_chain"
 DESCRIPTION = ("Tasks stand in a row, each between two channels with one place. The first sends a value and waits until it has "
                "gone through all of them, each of which waited for it; then the next value follows.")
 ITEM = "one stage of one value: a task that waited is resumed, and the next one's value is sent"
+HEADLINE = Headline(TIME, "each stage waits for the one before, so its time is what a hand-over takes")
 THREADS = None
 
 # From the audit of this lab, not from a seed document: `pipeline` hardly ever suspends.

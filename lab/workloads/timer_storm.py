@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from workloads.answers import mismatch, word
+from workloads.headline import TIME, Headline
 
 NAME = "timer_storm"
 DESCRIPTION = ("Tasks sleep at once, each for its own time from 1 to 50 ms, and check that they did not wake early; a "
                "task on a worker makes and awaits them.")
 ITEM = "one sleeper"
+HEADLINE = Headline(TIME, "so many sleepers take longer to make and to wake than the longest sleep, so the time is the runtime's")
 THREADS = None
 
 # From the targets of this project, not from a seed document.

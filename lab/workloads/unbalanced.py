@@ -8,11 +8,13 @@ from functools import cache
 from typing import Any, Iterator
 
 from workloads.answers import mismatch, word
+from workloads.headline import TIME, Headline
 
 NAME = "unbalanced"
 DESCRIPTION = ("A tree whose shape no node knows before it has made it: a node is a SHA-1 digest, the digest says how many children "
                "it has, and each child is the digest of its parent's and its number. Every node is a task, and the root counts all.")
 ITEM = "one node"
+HEADLINE = Headline(TIME, "the tree is wanted soon, and how work spreads decides it")
 THREADS = None
 
 # Not in a seed document.

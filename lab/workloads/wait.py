@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from workloads.answers import mismatch, word
+from workloads.headline import CPU, Headline
 
 NAME = "wait"
 DESCRIPTION = ("One task waits again and again, by a timer or by reading /dev/zero until the time is over, and checks "
@@ -28,6 +29,13 @@ def cases(size: str) -> list[dict[str, Any]]:
 
 # The cases of the suite quick. A repetition of 500 waits that are rounded up to a millisecond takes more than 1 s.
 QUICK = _cases(100, (64,))[:1]
+
+
+def headline(params: dict[str, Any]) -> Headline:
+    """A wait takes what it was asked to take, and what the system's timer is late by."""
+    if params.get("idiom") == "timer":
+        return Headline(CPU, "a wait should cost nothing", time_of="the timer's")
+    return Headline(None, "the wait is spent in reads of a device", time_of="the clock's")
 
 
 def items(params: dict[str, Any], threads: int) -> int:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from workloads.answers import mismatch, word
+from workloads.headline import TIME, Headline
 
 NAME = "yield"
 DESCRIPTION = "Tasks on the runtime each yield to the scheduler again and again."
 ITEM = "one yield"
+HEADLINE = Headline(TIME, "a yield does nothing but go through the scheduler")
 THREADS = None
 # The document's tests have one thread, whatever they say of themselves.
 SEED_THREADS = (1,)

@@ -86,11 +86,13 @@ if does == "unsupported":
 items = workload.items(params, threads)
 answer = workload.expected(params, threads)
 passes = behaviour.get("passes", 1)
+if "ms_a_pass" in behaviour:
+    passes = max(1, int(options["--least-ms"]) // behaviour["ms_a_pass"])
 outlier = behaviour.get("outliers", {{}}).get(before, 1)
 wall = round(items * behaviour.get(dress, behaviour.get("ns", 10)) * (1 + 0.01 * before) * outlier) * passes
 said = {{"answer": "7" if does == "wrong" else answer, "wall_ns": 0 if does == "instant" else wall, "cpu_ns": 2 * wall,
         "peak_rss_bytes": 1 << 20, "allocator": "fake malloc", "items_done": items * passes - (does == "short"),
-        "passes": passes, **behaviour.get("says", {{}})}}
+        "passes": passes, **({{"cpu_ns": passes * behaviour["cpu_a_pass"]}} if "cpu_a_pass" in behaviour else {{}}), **behaviour.get("says", {{}})}}
 print(json.dumps(said))
 '''
 
@@ -131,6 +133,8 @@ class LabTest(unittest.TestCase):
         self.enterContext(mock.patch("runner.session.DESCRIBE_TIMEOUT_SECONDS", 600.0))
         self.enterContext(mock.patch("runner.probe.TIMEOUT_SECONDS", 600.0))
         self.enterContext(mock.patch("runner.load.between", return_value=QUIET))
+        # No fake has much CPU to count.
+        self.enterContext(mock.patch("runner.session.LEAST_CPU_NS", 0))
         self.libraries: dict[str, str] = {}
         self.enterContext(mock.patch("runner.allocators.library", side_effect=self.libraries.get))
         # Two CPUs as far as the plan goes, whatever the machine has; the process itself stays on one that exists.

@@ -5,7 +5,7 @@ import unittest
 from ctypes.util import find_library
 from unittest import mock
 
-from runner import allocators
+from runner import allocators, axes
 from runner.runtimes import COFLUX, OWN, RUNTIMES
 from runner.tests.fakes import LabTest
 
@@ -78,6 +78,17 @@ class Allocators(LabTest):
         self.assertEqual(self.rows_by(), [("coflux", "tcmalloc", "ok"), ("coflux", "glibc", "ok"), ("coflux", "mimalloc", "unavailable"),
                                           ("asio", "tcmalloc", "ok"), ("asio", "glibc", "ok"), ("asio", "mimalloc", "unavailable")])
         self.assertIn("install libmimalloc2.0", (self.out / "report.md").read_text(encoding="utf-8"))
+
+    def test_a_row_that_is_judged_by_memory_has_each_that_there_is_and_other_rows_have_one(self) -> None:
+        figures = {"figures": {"bytes_each": 1.0, "kept_bytes": 1.0}}
+        self.fake("coflux", says=figures)
+        self.fake("go", says=figures | {"malloc": "own"})
+        self.measure("--workload", "memory_after", "fib", "--runtime", "coflux", "go", "--reps", "1")
+        self.assertEqual([(row["workload"], row["runtime"], row["malloc"]) for row in self.rows()],
+                         [("fib", "coflux", "tcmalloc"), ("fib", "go", "own"), ("memory_after", "coflux", "tcmalloc"),
+                          ("memory_after", "coflux", "glibc"), ("memory_after", "go", "own")])
+        # Such a run goes along no axis.
+        self.assertIsNone(axes.of_run(self.results()))
 
     def test_one_may_be_chosen_for_all(self) -> None:
         self.fake("asio")

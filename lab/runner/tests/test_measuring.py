@@ -3,10 +3,10 @@ import math
 from dataclasses import replace
 from unittest import mock
 
-from runner import execute, suites
+from runner import execute, results, suites
 from runner.catalog import all_workloads
 from runner.state import Repetition, Row, State
-from runner.suites import TIMEOUT_SECONDS, Case
+from runner.suites import SUITES, TIMEOUT_SECONDS, Case
 from runner.tests.fakes import QUIET, LabTest
 
 FIB = ("--workload", "fib")
@@ -68,6 +68,46 @@ class Measuring(LabTest):
                 mock.patch("runner.execute.call", wraps=execute.call) as call:
             self.measure(*run)
         self.assertEqual({each.args[3]["LAB_KAFKA_BROKER"] for each in call.call_args_list if len(each.args) > 3}, {"here:9"})
+
+    def test_repetitions_last_until_the_cpu_of_the_thriftiest_can_be_counted(self) -> None:
+        # 2 ms of CPU in 100 ms, so 20 take a second.
+        self.fake("coflux", ms_a_pass=10, cpu_a_pass=5_000_000)
+        self.fake("asio", ms_a_pass=10, cpu_a_pass=200_000)
+        with mock.patch("runner.session.LEAST_CPU_NS", results.LEAST_CPU_NS):
+            self.measure(*FIB, "--runtime", "coflux", "asio", "--reps", "6")
+        row = self.row("asio")
+        self.assertNotIn(None, row["cpu_samples"])
+        self.assertGreaterEqual(min(row["passes"]), 100)
+        # The others of the case are as long from then on, none is longer than the suite allows, and each round counts once.
+        self.assertGreaterEqual(min(self.row("coflux")["passes"][1:]), 100)
+        self.assertLessEqual(max(row["passes"]), SUITES["quick"].most_ms // 10)
+        self.assertEqual([each["n"] for each in self.rows()], [6, 6])
+        self.assertEqual(len(self.calls()), 6 + 6 + 2)
+
+    def test_a_repetition_that_does_not_get_longer_is_made_again_once_and_leaves_the_others_as_they_are(self) -> None:
+        self.fake("coflux", ms_a_pass=10, cpu_a_pass=5_000_000)
+        self.fake("asio", cpu_a_pass=200_000)
+        with mock.patch("runner.session.LEAST_CPU_NS", results.LEAST_CPU_NS):
+            self.measure(*FIB, "--runtime", "coflux", "asio", "--reps", "3")
+        self.assertEqual((self.row("asio")["n"], self.row("coflux")["passes"]), (3, [10] * 3))
+        self.assertEqual(len(self.calls()), 3 + 3 + 1)
+
+    def test_a_run_that_was_interrupted_goes_on_with_repetitions_of_the_same_length(self) -> None:
+        self.fake("asio", ms_a_pass=10, cpu_a_pass=200_000)
+        with mock.patch("runner.session.LEAST_CPU_NS", results.LEAST_CPU_NS):
+            self.measure(*FIB, "--runtime", "asio", "--reps", "1")
+        self.assertEqual(State.load(self.out).least_ms, {Case("fib", {"n": 18}, 2, 1.0).key: 1_300})
+
+    def test_a_row_says_by_what_it_is_judged_as_the_run_was_planned(self) -> None:
+        self.fake("coflux")
+        self.measure("--workload", "fib", "idle_tasks", "--runtime", "coflux", "--reps", "1")
+        self.assertEqual([(each["headline"]["figure"], each["headline"]["time_of"]) for each in self.rows()],
+                         [("time", None), ("bytes_each", "a burst's, which spawn_join measures")])
+
+    def test_a_run_says_what_it_has_less_than_its_suite(self) -> None:
+        self.fake("coflux")
+        self.measure("--workload", "fib", "--runtime", "coflux", "--reps", "1")
+        self.assertEqual(self.results()["narrowed"], ["--workload", "--runtime", "--size", "--reps"])
 
     def test_two_names_of_one_executable_are_told_apart(self) -> None:
         self.fake("tokio")

@@ -2,10 +2,10 @@ import re
 import unittest
 from typing import Any
 
-from runner import chance, comparison, publish, report, tables
+from runner import chance, comparison, publish, report, results, tables
 from runner.runtimes import RUNTIMES
 from runner.tests.fakes import LabTest, near, result_row, results_of
-from runner.verdicts import CPU, Ratio, by_case, losses_first, paired
+from runner.verdicts import CPU, KEPT, TIME, Ratio, by_case, losses_first, paired
 
 
 class Ratios(unittest.TestCase):
@@ -25,6 +25,13 @@ class Ratios(unittest.TestCase):
     def test_rounds_that_go_either_way_are_no_difference(self) -> None:
         self.assert_text([10.1, 9.9, 10.2, 9.8, 10.1, 9.9, 10.0, 10.1, 9.9], [10.0] * 9, "no difference")
 
+    def test_no_difference_is_said_of_an_interval_within_five_percent_and_else_it_is_undecided(self) -> None:
+        # The rival is at 0.85 in most rounds: that is no "no difference".
+        self.assert_text([8.5] * 7 + [11.0] * 2, [10.0] * 9, "0.85 x, undecided: 0.85 to 1.10")
+        self.assert_text([9.6] * 7 + [10.4] * 2, [10.0] * 9, "no difference")
+        self.assert_text([9.4] * 7 + [10.4] * 2, [10.0] * 9, "0.94 x, undecided: 0.94 to 1.04")
+        self.assert_text([9.6] * 9, [10.0] * 9, "0.96 x")
+
     def test_one_outlier_of_50_hides_no_loss_and_makes_none(self) -> None:
         coflux = [10.0 + 0.01 * i for i in range(9)]
         for place in range(9):
@@ -42,7 +49,7 @@ class Ratios(unittest.TestCase):
     def test_a_loss_of_8_is_shown_whatever_the_test_says(self) -> None:
         coflux = [8.0] * 9
         # Three rounds of nine were disturbed: the signs alone do not decide.
-        against = self.assert_text([1.0] * 6 + [400.0] * 3, coflux, "0.12 x, undecided")
+        against = self.assert_text([1.0] * 6 + [400.0] * 3, coflux, "0.12 x, undecided: 0.12 to 50.00")
         self.assertEqual(against.rounds_text(), "below in 6, above in 3 of 9 rounds")
         for n in range(1, 10):
             (case,) = by_case([result_row("coflux", coflux[:n]), result_row("asio", [1.0] * n)])
@@ -85,9 +92,10 @@ class Ratios(unittest.TestCase):
                            near("tokio", 9.0, cpu_samples=[30.0] * 9),
                            near("tokio", 12.0, cpu_samples=[15.0] * 9, dress="expert"),
                            near("tokio", 12.0, cpu_samples=[1.0] * 9, malloc="mimalloc", recommended=False)])
-        self.assertEqual(tables.cpu_against_coflux(case, "tokio"), "0.75 x, expert")
-        self.assertEqual(publish._cpu(case, "tokio"), "**15.0 (0.75 x, expert)**")
-        self.assertEqual(publish._cpu(case, "coflux"), "20.0")
+        self.assertEqual(tables.cpu_against_coflux(case, "tokio"), "3.00 x, expert")
+        self.assertEqual(publish._cell(case, "tokio", CPU, None), "15.0 (3.00 x, expert)")
+        self.assertEqual(publish._cell(case, "coflux", CPU, None), "5.00 (epoll)")
+        self.assertEqual(publish._cell(case, "tokio", CPU, "plain"), "30.0 (1.50 x)")
 
     def test_a_dress_of_too_little_cpu_stands_behind_one_with_a_figure(self) -> None:
         (case,) = by_case([near("coflux", 10.0, cpu_samples=[20.0] * 9), near("tokio", 9.0),
@@ -154,9 +162,37 @@ class Dresses(unittest.TestCase):
         (case,) = by_case([near("coflux", 10.0), near("tokio", 20.0), result_row("tokio", [], dress="expert")])
         self.assertEqual(case.rows["tokio"]["dress"], "plain")
 
-    def test_coflux_is_judged_as_its_users_write_it(self) -> None:
-        (case,) = by_case([near("coflux", 10.0), near("coflux", 5.0, dress="expert"), near("tokio", 7.0)])
-        self.assertEqual(list(case.losses), ["tokio"])
+    def test_the_best_is_judged_against_the_best_and_the_plain_against_the_plain(self) -> None:
+        (case,) = by_case([near("coflux", 10.0), near("coflux", 5.0, dress="expert"), near("tokio", 7.0),
+                           near("tokio", 4.0, dress="expert"), near("asio", 6.0)])
+        def lost(dress: str | None) -> list[str]:
+            return [name for name, each in case.rivals(TIME, dress).items() if each.ratio.lost]
+        self.assertEqual((case.baseline["dress"], lost(None), lost("plain")), ("expert", ["tokio"], ["asio", "tokio"]))
+        self.assertEqual([round(case.ratio(TIME, "tokio", dress).value, 1) for dress in (None, "plain")], [0.8, 0.7])
+
+    def test_memory_is_judged_with_the_allocator_that_is_best_in_it_and_time_with_the_recommended_one(self) -> None:
+        def row(who: str, ns: float, kept: float, **fields: Any) -> dict[str, Any]:
+            return near(who, ns, figures={"kept_bytes": {"median": kept, "samples": [kept] * 9}}, **fields)
+        glibc = {"malloc": "glibc", "recommended": False}
+        (case,) = by_case([row("coflux", 10.0, 33.0), row("coflux", 9.0, 31.0, **glibc),
+                           row("tokio", 20.0, 157.0), row("tokio", 8.0, 0.78, **glibc)])
+        self.assertEqual({name: each["malloc"] for name, each in case.speaking(KEPT).items()}, {"coflux": "glibc", "tokio": "glibc"})
+        self.assertEqual([(each.row["runtime"], each.ratio.text()) for each in case.figure_losses], [("tokio", "0.03 x")])
+        self.assertEqual(publish._cell(case, "tokio", KEPT, None), "**0.78 (0.03 x, glibc)**")
+        self.assertEqual(case.losses, {})
+
+    def test_time_that_is_not_the_runtime_s_has_no_verdict(self) -> None:
+        rows = [near(who, value, workload="idle_tasks", cpu_samples=[value] * 9) for who, value in (("coflux", 10.0), ("asio", 5.0))]
+        (case,) = by_case(rows)
+        self.assertEqual((case.losses, case.ratio_to_baseline("asio"), list(case.cpu_losses)), ({}, None, ["asio"]))
+        self.assertEqual((publish._cell(case, "asio", TIME, None), tables.against_coflux(case, "asio")), ("5.00", ""))
+        self.assertIn("1 verdicts at 5 %", chance.of_run([case]))
+
+    def test_the_headline_is_what_the_run_was_begun_with(self) -> None:
+        declared = {"figure": "p99_ns", "reason": "the late ones", "time_of": None}
+        (then,) = by_case([near("coflux", 10.0, headline=declared)])
+        (now,) = by_case([near("coflux", 10.0)])
+        self.assertEqual((then.headline.figure, now.headline.figure), ("p99_ns", TIME))
 
     def test_the_recommended_allocator_speaks_also_where_another_is_faster(self) -> None:
         (case,) = by_case([near("coflux", 10.0), near("tokio", 9.0, malloc="mimalloc", recommended=False),
@@ -246,7 +282,7 @@ class Comparisons(unittest.TestCase):
         news = [result_row("coflux", {0: [100 * each for each in level], 1: [each + 3.5 for each in level]}.get(n, level), params={"n": n})
                 for n in range(20)]
         found = comparison.compare(results_of(*olds), results_of(*news))
-        self.assertEqual([each.told for each in found.rows[:3]], ["slower (holds)", "slower", "no difference"])
+        self.assertEqual([each.told for each in found.rows[:3]], ["slower (holds)", "slower", "undecided"])
         self.assertIn("Mann and Whitney (exact)", found.note)
         self.assertIn("20 comparisons at 5 %: 2 find a difference. If there were none anywhere, up to 1.0 would be found by chance. "
                       "Holm's correction leaves 1,", found.note)
@@ -311,7 +347,8 @@ class Reports(LabTest):
         done = self.measure(*arguments, "--compare", str(old))
         self.assertEqual(done.status, 0, done.stderr)
         self.assertRegex(done.stdout, r"3\.00 .*slower")
-        kept = publish.store(old, self.root)
+        kept = self.root / "old.json.xz"
+        kept.write_bytes(results.compressed(results.load(old)))
         self.assertRegex(self.lab("--resume", str(self.out), "--compare", str(kept)).stdout, r"3\.00 .*slower")
         for name in ("report.md", "report.html"):
             text = (self.out / name).read_text(encoding="utf-8")

@@ -437,7 +437,7 @@ class Plans(unittest.TestCase):
     def test_full_has_all_cases_of_base_size(self) -> None:
         parser = cli.make_parser()
         state, _ = cli.planned(parser, parser.parse_args(["--suite", "full", "--runtime", "coflux", "--threads", "1"]))
-        cases = [(row.case.workload, row.case.params) for row in state.rows]
+        cases = [(case.workload, case.params) for case in {row.case.key: row.case for row in state.rows}.values()]
         self.assertEqual(cases, [(name, params) for name, each in WORKLOADS.items() if name not in ("kafka_job", "nexmark_source")
                                  for params in each.cases("base")])
 
