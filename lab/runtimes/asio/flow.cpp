@@ -55,8 +55,9 @@ awaitable<std::uint64_t> run_pipelines(chains_of_a_task task, std::uint64_t conc
     co_return total;
 }
 
-awaitable<std::uint64_t> yield_often(std::uint64_t yields, harness::roll_call& all) {
-    co_await to_the_pool();
+template <typename Executor>
+asio::awaitable<std::uint64_t, Executor> yield_often(std::uint64_t yields, harness::roll_call& all) {
+    co_await to_the_queue_of<Executor>();
     all.come();
     while (all.waits()) {
         co_await asio::defer(asio::deferred);
@@ -68,13 +69,15 @@ awaitable<std::uint64_t> yield_often(std::uint64_t yields, harness::roll_call& a
     co_return all.complete() ? done : 0;
 }
 
-awaitable<std::uint64_t> run_yielders(std::uint64_t tasks, std::uint64_t yields, harness::stopwatch& watch) {
-    const pool_executor pool = co_await asio::this_coro::executor;
-    sum_of_children all{tasks};
+template <typename Executor>
+asio::awaitable<std::uint64_t, Executor> run_yielders(std::uint64_t tasks, std::uint64_t yields,
+                                                      harness::stopwatch& watch) {
+    const Executor on = co_await asio::this_coro::executor;
+    sum_of_children_on<Executor> all{tasks};
     harness::roll_call roll{tasks};
     watch.start();
     for (std::uint64_t t = 0; t < tasks; ++t) {
-        asio::co_spawn(pool, yield_often(yields, roll), all.delivery());
+        asio::co_spawn(on, yield_often<Executor>(yields, roll), all.delivery());
     }
     const std::uint64_t done = co_await all.wait();
     watch.stop();
@@ -104,8 +107,15 @@ harness::measured yield(const harness::request& r) {
     const std::uint64_t tasks = r.integer("tasks");
     const std::uint64_t yields = r.integer("yields");
     asio::thread_pool pool{r.threads()};
-    return harness::measure(r,
-                            [&](harness::stopwatch& watch) { return run(pool, run_yielders(tasks, yields, watch)); });
+    return harness::measure(
+        r, [&](harness::stopwatch& watch) { return run(pool, run_yielders<pool_executor>(tasks, yields, watch)); });
+}
+
+harness::measured yield_expert(const harness::request& r) {
+    const std::uint64_t tasks = r.integer("tasks");
+    const std::uint64_t yields = r.integer("yields");
+    return measure_on_one_thread(
+        r, [=](harness::stopwatch& watch) { return run_yielders<loop_executor>(tasks, yields, watch); });
 }
 
 }  // namespace lab

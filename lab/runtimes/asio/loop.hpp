@@ -20,7 +20,7 @@ namespace lab {
 
 namespace asio = boost::asio;
 
-// The context's own executor type: the default, any_io_executor, would erase it and pay for that at every operation.
+// The context's own executor type, as the pool's in adapter.hpp.
 using loop_executor = asio::io_context::executor_type;
 
 template <typename T>

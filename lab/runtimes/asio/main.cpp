@@ -10,6 +10,8 @@ int main(int argc, char** argv) {
                                 std::to_string(BOOST_VERSION / 100 % 1'000) + "." + std::to_string(BOOST_VERSION % 100);
     const char* last = "co_spawn of each child but the last, which is awaited in place";
     const char* channel = "experimental::concurrent_channel, experimental::channel on one thread";
+    const char* loop =
+        "the same coroutines on an io_context{1} with experimental::channel: one thread, whatever --threads says";
     harness::app app{"asio", version, "asio recycling over malloc"};
     app.add("fork_noop", lab::fork_noop,
             "co_await of an awaitable on a one-thread io_context; resource frame_pool only");
@@ -20,6 +22,7 @@ int main(int argc, char** argv) {
     app.add("pipeline", lab::pipeline, "co_await of a co_spawn at every stage");
     app.add_expert("pipeline", lab::pipeline_expert, "co_await of each stage in place");
     app.add("yield", lab::yield, "co_await of defer");
+    app.add_expert("yield", lab::yield_expert, loop);
     app.add("fairness", lab::fairness,
             "co_spawn of a job that begins with a post; co_await of a co_spawn for each child");
     app.add("fib", lab::fib, "co_spawn of fib(n-1), co_await of fib(n-2)");
@@ -31,11 +34,17 @@ int main(int argc, char** argv) {
     app.add("matmul", lab::matmul, "co_spawn of each part");
     app.add_expert("matmul", lab::matmul_expert, last);
     app.add("channel_spsc", lab::channel_spsc, channel);
+    app.add_expert("channel_spsc", lab::channel_spsc_expert, loop);
     app.add("channel_mpmc", lab::channel_mpmc, channel);
+    app.add_expert("channel_mpmc", lab::channel_mpmc_expert, loop);
     app.add("channel_rendezvous", lab::channel_rendezvous, channel);
+    app.add_expert("channel_rendezvous", lab::channel_rendezvous_expert, loop);
     app.add("mpsc_batches", lab::mpsc_batches, channel);
+    app.add_expert("mpsc_batches", lab::mpsc_batches_expert, loop);
     app.add("mutex_handoff", lab::mutex_handoff, "co_await of a post to a strand");
+    app.add_expert("mutex_handoff", lab::mutex_handoff_expert, loop);
     app.add("timer_storm", lab::timer_storm, "a steady_timer in each coroutine");
+    app.add_expert("timer_storm", lab::timer_storm_expert, loop);
     app.add("cachecalc", lab::cachecalc,
             "worker: an io_context; strand: over thread_pool; mutex: std::mutex on thread_pool; a steady_timer a task");
     app.add("cachecalc_sharded", lab::cachecalc_sharded, "an io_context and a thread a shard");
@@ -52,6 +61,7 @@ int main(int argc, char** argv) {
     app.unsupported("file_read",
                     "Asio reads files only where it is built on io_uring, by liburing; it is on epoll here");
     app.add("suspend_chain", lab::suspend_chain, channel);
+    app.add_expert("suspend_chain", lab::suspend_chain_expert, loop);
     app.add("outside_wake", lab::outside_wake, "co_spawn with use_future");
     app.add_expert("outside_wake", lab::outside_wake_expert, "post of a packaged_task: no coroutine");
     app.add("inject", lab::inject, "co_spawn with detached");
@@ -66,8 +76,10 @@ int main(int argc, char** argv) {
     app.add_expert("unbalanced", lab::unbalanced_expert, last);
     app.add("cachecalc_variants", lab::cachecalc_variants, "the document's four programs for Boost.Asio");
     app.add("partition_receiver", lab::partition_receiver, channel);
+    app.add_expert("partition_receiver", lab::partition_receiver_expert, loop);
     app.add("record_path", lab::record_path,
             "a channel to each partition; shared: a std::mutex, taken for each record");
+    app.add_expert("record_path", lab::record_path_expert, loop);
     app.add("fib_tasks", lab::fib_tasks, "co_spawn of each task");
     app.add("coroutine_costs", lab::coroutine_costs, "an awaitable, its frame from Asio's recycling allocator");
     app.add("wait", lab::wait, "a steady_timer on an io_context");

@@ -12,21 +12,25 @@ namespace lab {
 namespace {
 
 using clock = harness::storm::clock;
-using timer = asio::basic_waitable_timer<clock, asio::wait_traits<clock>, pool_executor>;
+template <typename Executor>
+using timer_on = asio::basic_waitable_timer<clock, asio::wait_traits<clock>, Executor>;
+using timer = timer_on<pool_executor>;
 
-awaitable<std::uint64_t> sleeper(pool_executor pool, std::chrono::microseconds length) {
+template <typename Executor>
+asio::awaitable<std::uint64_t, Executor> sleeper(Executor on, std::chrono::microseconds length) {
     const clock::time_point began = clock::now();
-    timer alarm{pool, length};
+    timer_on<Executor> alarm{on, length};
     co_await alarm.async_wait(asio::deferred);
     co_return harness::storm::woke(began, length);
 }
 
-awaitable<std::uint64_t> run_storm(const harness::storm& storm, harness::stopwatch& watch) {
-    const pool_executor pool = co_await asio::this_coro::executor;
-    sum_of_children all{storm.sleepers()};
+template <typename Executor>
+asio::awaitable<std::uint64_t, Executor> run_storm(const harness::storm& storm, harness::stopwatch& watch) {
+    const Executor on = co_await asio::this_coro::executor;
+    sum_of_children_on<Executor> all{storm.sleepers()};
     watch.start();
     for (std::uint64_t i = 0; i < storm.sleepers(); ++i) {
-        asio::co_spawn(pool, sleeper(pool, storm.length(i)), all.delivery());
+        asio::co_spawn(on, sleeper(on, storm.length(i)), all.delivery());
     }
     const std::uint64_t sum = co_await all.wait();
     watch.stop();
@@ -67,7 +71,13 @@ harness::measured idle_tasks(const harness::request& r) {
 harness::measured timer_storm(const harness::request& r) {
     const harness::storm storm{r};
     asio::thread_pool pool{r.threads()};
-    return harness::measure(r, [&](harness::stopwatch& watch) { return run(pool, run_storm(storm, watch)); });
+    return harness::measure(
+        r, [&](harness::stopwatch& watch) { return run(pool, run_storm<pool_executor>(storm, watch)); });
+}
+
+harness::measured timer_storm_expert(const harness::request& r) {
+    const harness::storm storm{r};
+    return measure_on_one_thread(r, [&](harness::stopwatch& watch) { return run_storm<loop_executor>(storm, watch); });
 }
 
 }  // namespace lab
