@@ -52,7 +52,7 @@ coflux::fork<void, pool> helps(coflux::environment&, jobs* queue) {
 coflux::fork<std::string, pool> asks(coflux::environment&, jobs* queue, int number) {
     auto [answer, result] = coflux::make_oneshot<std::string>();
     job question{number, std::move(answer)};
-    co_await queue->send(std::move(question));
+    if (!co_await queue->send(std::move(question))) co_return "nobody answers";
     const auto got = co_await result.receive();
     co_return got.value_or("no answer");
 }

@@ -125,7 +125,7 @@ coflux::fork<void, pool> waits(coflux::environment&, coflux::borrowed<waited_for
     }
     case 1: co_await w->none.acquire(); break;
     case 2: co_await w->closed.wait(); break;
-    default: co_await w->empty.receive();
+    default: (void)co_await w->empty.receive();
     }
 }
 coflux::fork<void, pool> stops(coflux::environment&, round r) {

@@ -223,7 +223,9 @@ template <typename T>
 class [[nodiscard]] delay_queue<T>::pop_awaiter : public detail::delay_wait {
 public:
     pop_awaiter(detail::promise_base& p, delay_queue& of) noexcept : delay_wait(p, of) {}
-    std::optional<T> await_resume() noexcept { return taken(static_cast<delay_queue&>(queue()), received()).value(); }
+    [[nodiscard("the value that has come is lost: use the result")]] std::optional<T> await_resume() noexcept {
+        return taken(static_cast<delay_queue&>(queue()), received()).value();
+    }
     using has_two_steps = pop_awaiter;
     static request<claim_awaiter> claim(delay_queue& of) noexcept { return {of}; }
     static std::optional<T> finish(taken of, delay_queue&) noexcept { return std::move(of).value(); }

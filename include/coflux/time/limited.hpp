@@ -131,7 +131,7 @@ private:
 };
 /// The result of an operation without a value: true if it ended in time.
 template <>
-class limited<void> {
+class [[nodiscard("the limit may have cut the operation off: look at timed_out()")]] limited<void> {
 public:
     using value_type = void;
 

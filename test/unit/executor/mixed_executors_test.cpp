@@ -137,7 +137,7 @@ coflux::task<int, Home> times_out(coflux::environment&) {
 /// A channel between them.
 template <typename E>
 coflux::fork<void, E> sends(coflux::environment&, coflux::channel<int[4]>* to, int n) {
-    for (int i = 0; i < n; ++i) co_await to->send(i);
+    for (int i = 0; i < n; ++i) (void)co_await to->send(i);
     to->close();
 }
 template <typename Home, typename Away>

@@ -401,7 +401,7 @@ CO_TEST(buffered_reader, shows_a_line_and_leaves_it) {
 coflux::fork<void, coflux::testing::sim_executor> sends_numbers(coflux::environment&, coflux::channel<int[4]>* to) {
     for (int i = 0; i < 6; ++i) {
         co_await 2ms;
-        co_await to->send(i);
+        (void)co_await to->send(i);
     }
     to->close();
 }

@@ -153,7 +153,7 @@ public:
         wakes.wake();  // from here on this may be gone
         return to_run;
     }
-    COFLUX_INLINE auto await_resume() {
+    [[nodiscard("it may be closed, or a value has come: use the result")]] COFLUX_INLINE auto await_resume() {
         if (progress_ != wait_progress::none) [[unlikely]]
             resumed();
         return Operation::result();

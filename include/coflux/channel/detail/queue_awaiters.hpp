@@ -54,7 +54,8 @@ public:
         }
     }
 
-    COFLUX_INLINE auto await_resume() noexcept(noexcept(this->take())) {
+    [[nodiscard("it may be closed, or a value has come: use the result")]] COFLUX_INLINE auto
+    await_resume() noexcept(noexcept(this->take())) {
         (void)this->resumed();
         return this->take();
     }
@@ -94,7 +95,7 @@ template <typename Wait, typename Permit>
 class [[nodiscard]] reserve_awaiter : public channel_end_awaiter<Wait> {
 public:
     using channel_end_awaiter<Wait>::channel_end_awaiter;
-    std::optional<Permit> await_resume() noexcept {
+    [[nodiscard("the slot is given back at once: keep the permit")]] std::optional<Permit> await_resume() noexcept {
         if (!this->resumed() || !this->state().reserve()) return std::nullopt;
         return std::optional<Permit>(std::in_place, state_handle(this->state()));
     }
@@ -107,7 +108,9 @@ public:
     template <typename State>
     send_awaiter(promise_base& p, State& s, T& value) noexcept : channel_end_awaiter<Wait>(p, s),
                                                                  value_(value) {}
-    COFLUX_INLINE bool await_resume() noexcept { return this->resumed() && this->state().send(value_); }
+    [[nodiscard("it may be closed, and nothing was sent: use the result")]] COFLUX_INLINE bool await_resume() noexcept {
+        return this->resumed() && this->state().send(value_);
+    }
     using has_two_steps = send_awaiter;
     template <typename State>
     static auto claim(State& s, T&) noexcept {
