@@ -22,7 +22,7 @@ import docstrings
 import reference_pages
 import tree
 from reference_pages import Entry
-from reference_text import (AT_THE_END, AWAITS_OWN, COMPILERS_OWN, LIBRARYS_OWN, MACRO_FOR_USERS, ONLY_AN_ERROR, clean, cut_at_depth_0,
+from reference_text import (AT_THE_END, AWAITS_OWN, COMPILERS_OWN, LIBRARYS_OWN, MACRO_FOR_USERS, clean, cut_at_depth_0, is_only_an_error,
                             squeezed, user_type, with_auto, without_comments)
 
 try:
@@ -315,7 +315,7 @@ class Reader:
         whole = self.source(cursor) if cursor.is_definition() else self.source_to_semicolon(cursor)
         if cursor.semantic_parent != cursor.lexical_parent and cursor.semantic_parent.kind in CLASSES:
             return  # the definition of what the class declares
-        if COMPILERS_OWN.match(cursor.spelling) or ONLY_AN_ERROR.search(without_comments(whole)) or "= delete" in whole:
+        if COMPILERS_OWN.match(cursor.spelling) or is_only_an_error(without_comments(whole)) or "= delete" in whole:
             return
         if not doc and self.is_special(cursor):
             return

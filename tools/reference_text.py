@@ -33,6 +33,13 @@ def cut_at_depth_0(text: str, stop: re.Pattern[str]) -> str:
     return text
 
 
+def is_only_an_error(function: str) -> bool:
+    """It does nothing but to be an error of the compiler: its body, or each branch of it."""
+    if cut_at_depth_0(function, ONLY_AN_ERROR) != function:
+        return True
+    return ONLY_AN_ERROR.search(function) is not None and "return" not in function
+
+
 def without_comments(text: str) -> str:
     return COMMENTS.sub("", text)
 

@@ -93,6 +93,15 @@ template <typename T>
 auto make(T) {
     static_assert(detail::never<T>, "no");
 }
+/// Makes a large one.
+template <typename T>
+int make_large(const thing<T>& from) {
+    if constexpr (sizeof(T) == 1) {
+        static_assert(detail::never<T>, "no");
+    } else {
+        return from.size;
+    }
+}
 int undocumented();
 }  // namespace coflux
 /// Checks it.
@@ -187,6 +196,15 @@ int make(const thing<T>& from);
 
 Makes one.
 
+## `make_large`
+
+```cpp
+template <typename T>
+int make_large(const thing<T>& from);
+```
+
+Makes a large one.
+
 ## `CO_CHECK`
 
 ```cpp
@@ -221,7 +239,7 @@ class Reference(unittest.TestCase):
         pages, problems = self.generated()
         self.maxDiff = None
         self.assertEqual(pages["core/thing.md"], PAGE)
-        self.assertIn("| [core/thing.hpp](core/thing.md) | `thing<T>`, `make`, `CO_CHECK` |", pages["README.md"])
+        self.assertIn("| [core/thing.hpp](core/thing.md) | `thing<T>`, `make`, `make_large`, `CO_CHECK` |", pages["README.md"])
         self.assertEqual(problems, [])
 
     def test_what_an_await_gives_that_cannot_be_found_out(self) -> None:
