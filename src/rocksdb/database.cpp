@@ -17,6 +17,9 @@ table database::table(std::string name) const {
     return {files_, std::move(name)};
 }
 
+void database::keep_two(bool two) {
+    files_->keep_two(two);
+}
 call<void> database::store(environment&, const stream::checkpoint& c) {
     co_await files_->pool().run([&] { files_->store(c); });
 }

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include <rocksdb/db.h>
+#include <rocksdb/write_batch.h>
 
 #include <coflux/executor/blocking_pool.hpp>
 #include <coflux/rocksdb/database.hpp>
@@ -37,13 +38,16 @@ public:
         return options_.pool == nullptr ? blocking_pool::shared() : *options_.pool;
     }
 
+    void keep_two(bool two) { keeps_two_ = two; }
     void store(const stream::checkpoint& c);
     [[nodiscard]] std::optional<stream::checkpoint> load(const stream::positions* wanted);
     void close() { db_.reset(); }
-    void read(const std::string& table, const std::vector<std::string>& keys,
-              const std::function<void(std::size_t, std::span<const std::byte>)>& found) const;
 
-    /// Threads: any, as of the next three.
+    /// Threads: any, as of the next five.
+    void read(const std::string& table, const std::vector<std::string>& keys,
+              const std::function<void(std::size_t, std::span<const std::byte>)>& found);
+    void scan(const std::string& table, std::span<const std::byte> prefix,
+              const std::function<void(std::span<const std::byte>, std::span<const std::byte>)>& found);
     void add_slot(const std::string& table, std::uint32_t slot);
     void remove_slot(const std::string& table, std::uint32_t slot);
     void change(pairs all, std::shared_ptr<std::atomic<std::uint64_t>> written);
@@ -52,16 +56,25 @@ public:
     }
 
 private:
+    using counter = std::shared_ptr<std::atomic<std::uint64_t>>;
     /// The changes of a slot.
     struct changed {
         pairs all;
-        std::shared_ptr<std::atomic<std::uint64_t>> written;
+        counter written;
+    };
+    /// A checkpoint whose changes are in the database as one value, and not in the tables.
+    struct apart {
+        ::rocksdb::WriteBatch changes;
+        std::vector<counter> written;
     };
     using slot_name = std::pair<std::uint32_t, std::uint32_t>;  // region, slot
 
     void open();
     [[nodiscard]] bool is_new() const;
     [[nodiscard]] std::optional<std::string> get(const std::string& key) const;
+    [[nodiscard]] stream::detail::checkpoint_head head_of(const std::string& bytes) const;
+    [[nodiscard]] ::rocksdb::WriteBatch changes_of(const stream::checkpoint& c, std::vector<counter>& written);
+    void join_tables();
     [[noreturn]] void fail(const ::rocksdb::Status& why) const;
     void check(const ::rocksdb::Status& s) const {
         if (!s.ok()) fail(s);
@@ -73,6 +86,12 @@ private:
     std::unique_ptr<::rocksdb::DB> db_;
     std::uint64_t number_ = 0;                                // of the last checkpoint
     std::map<slot_name, stream::detail::stored_state> last_;  // its states of stages in memory
+    bool keeps_two_ = true;
+    // The last checkpoint, where it is apart: of the last store; or of the load, and then it must join the tables, under
+    // join_, before these are read. must_join_: written with release, by load() and behind the join; read with acquire.
+    std::optional<apart> last_apart_;
+    std::atomic<bool> must_join_{false};
+    std::mutex join_;
     std::mutex mutex_;
     std::vector<changed> changes_;
     std::set<std::pair<std::string, std::uint32_t>> used_;

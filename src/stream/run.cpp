@@ -179,7 +179,9 @@ call<positions> job_run::restore(environment&) {
     std::optional<positions> at;
     if (ends_.is_exact) at = co_await ends_.sink.committed(here);
     if (ends_.store != nullptr) {
-        auto found = co_await ends_.store->load(here, at ? &*at : nullptr);
+        const positions nothing;
+        const bool begins_anew = ends_.is_exact && !at && ends_.store->has_tables();
+        auto found = co_await ends_.store->load(here, at ? &*at : begins_anew ? &nothing : nullptr);
         if (ends_.is_exact && !at) found.reset();
         if (found) {
             if (found->slots != options_.slots) {

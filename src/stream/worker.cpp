@@ -92,7 +92,14 @@ call<void> worker::run(environment&) {
         times_.end(size);
         records_ += size;
         ++batches_;
-        if (in_.watermark() > advanced_) advance(std::exchange(advanced_, in_.watermark()));
+        if (in_.watermark() > advanced_) {
+            const event_time before = std::exchange(advanced_, in_.watermark());
+            if (reads_ahead_) {
+                co_await advance_ahead(here, before);
+            } else {
+                advance(before);
+            }
+        }
         if (in_.pass_barrier()) {
             // [stream.barrier.state]
             if (keeps_state_) save(got->barrier);
@@ -124,10 +131,29 @@ call<void> worker::read_ahead(environment&, parcel& records) {
     ++wanted_.batch;
     wanted_.from.clear();
     want(records);
-    if (wanted_.from.empty()) co_return;
+    if (!wanted_.from.empty()) co_await read_wanted(co_await context());
+}
+
+call<void> worker::read_wanted(environment&) {
     co_await wanted_.from.front()->pool().run([this] {
         for (outside_state* const each : wanted_.from) each->read();
     });
+}
+
+call<void> worker::advance_ahead(environment&, event_time before) {
+    auto& here = co_await context();
+    for (std::uint32_t slot = 0; slot != owners_->size(); ++slot) {
+        if ((*owners_)[slot] != number_) continue;
+        for (bool is_due = true; is_due;) {
+            wanted_.from.clear();
+            if (!want_due(slot)) break;
+            is_due = !wanted_.from.empty();
+            if (is_due) co_await read_wanted(here);
+            advance(slot, before);
+            out_.send_full(before);  // more results of this watermark will come
+            if (out_.must_wait()) co_await out_.refill(here);
+        }
+    }
 }
 
 void worker::publish_counts() noexcept {

@@ -36,8 +36,9 @@ struct checkpoint {
 /// positions)` gives the checkpoint of these positions, or the last one where there are none; nothing where there is
 /// none. A checkpoint behind the one that it gives is forgotten, at the latest by the next store: its outputs were not
 /// committed. At least the two last ones are kept. A store that keeps the last one alone has a member `static constexpr
-/// bool keeps_last_alone = true`, and no job with it is exactly once. A store that has the name of its job refuses the
-/// checkpoint of another by an error.
+/// bool keeps_last_alone = true`, and no job with it is exactly once. One that has a member `void keep_two(bool)` is
+/// told by it, before load(), whether the job is exactly once; if not, the last one is enough. A store that has the
+/// name of its job refuses the checkpoint of another by an error.
 ///
 /// coflux::testing::check_state_store() checks a type by them.
 template <typename S>
@@ -50,7 +51,8 @@ namespace detail {
 
 template <typename S>
 concept keeps_last_alone = requires { requires S::keeps_last_alone; };
-// A store whose tables have states of a fold().
+// A store whose tables have states of a fold(). The engine says by positions that are empty that the sink has
+// committed nothing: its states must not be those of a job that begins anew.
 template <typename S>
 concept has_tables = requires { requires S::has_tables; };
 

@@ -11,6 +11,12 @@
 
 namespace coflux::stream {
 
+/// Whether a key keeps its state behind a value: the function of a fold() may return it.
+enum class key_state : bool {
+    keep,
+    forget,  ///< it goes; the next value of the key has a new one
+};
+
 namespace detail {
 
 struct in_memory {
@@ -20,7 +26,7 @@ struct in_memory {
     }
 };
 
-/// `Table`: a keyed_table, or what has its add_to(), save() and load(), and is asked by want() before.
+/// `Table`: a keyed_table, or what has its add_to(), erase(), save() and load(), and is asked by want() before.
 template <typename State, typename U, typename F, typename Key, typename Table, typename Next>
 class fold_operator : public stage_operator<Next> {
 public:
@@ -31,9 +37,9 @@ public:
     static constexpr bool has_state = true;
     static constexpr bool reads_ahead = Table::reads_ahead || Next::reads_ahead;
 
-    void want(wanted_states& all, std::uint32_t slot, const void* key) {
-        if constexpr (Table::reads_ahead) states_.want(all, slot, *static_cast<const Key*>(key));
-        this->next().want(all, slot, key);
+    void want(wanted_states& all, const void* key) {
+        if constexpr (Table::reads_ahead) states_.want(all, *static_cast<const Key*>(key));
+        this->next().want(all, key);
     }
 
     template <typename In>
@@ -42,9 +48,16 @@ public:
             at.touched = true;
             this->next().process(at, output);
         };
-        states_.add_to(*static_cast<const Key*>(at.key),
-                       [&](State& state) { std::invoke(f_, state, std::as_const(value), emit); });
-        at.touched = true;
+        const Key& key = *static_cast<const Key*>(at.key);
+        if constexpr (std::is_same_v<std::invoke_result_t<F&, State&, const In&, decltype(emit)&>, key_state>) {
+            key_state then = key_state::keep;
+            states_.add_to(key, [&](State& state) { then = std::invoke(f_, state, std::as_const(value), emit); });
+            at.touched = true;
+            if (then == key_state::forget) states_.erase(key);
+        } else {
+            states_.add_to(key, [&](State& state) { std::invoke(f_, state, std::as_const(value), emit); });
+            at.touched = true;
+        }
     }
     void save(state_writer& out) const {
         states_.save(out);
@@ -66,6 +79,7 @@ private:
 ///
 /// Shapes: `State` is default-constructible, movable and storable; a key has a new one until its first value has come.
 /// Behind by_partition() and to_one() there is one state for each partition, or one.
+/// `f` may return a key_state: with key_state::forget the key and its state go, here and in checkpoints.
 /// Errors: `f` that throws must have left the state as it was: the record is tried again, or given up.
 /// Costs: a look into a hash table.
 ///

@@ -55,7 +55,7 @@ struct ends_of {
     static constexpr bool has_store = !std::is_same_v<decltype(Job::state), no_store>;
 
     ends_of(Flow&& f, Job&& j) : flow(std::move(f)), job(std::move(j)), source(flow.from), sink(flow.sink) {
-        if constexpr (has_store) store = std::make_unique<any_store_of<decltype(Job::state)>>(job.state);
+        if constexpr (has_store) store = std::make_unique<any_store_of<decltype(Job::state)>>(job.state, is_exact);
         if constexpr (has_dead_letters<on_error>) letters = std::make_unique<any_letters_of<on_error>>(job.on_error);
     }
 

@@ -79,10 +79,11 @@ public:
     explicit stage_operator(Next next) : next_(std::move(next)) {}
     static constexpr bool has_state = Next::has_state;
     /// A state is in a table outside of memory: the engine calls want() for each record of a batch, before the first
-    /// is processed.
+    /// is processed, and want_due() before advance(), again and again until that asks for nothing.
     static constexpr bool reads_ahead = Next::reads_ahead;
 
-    void want(wanted_states& all, std::uint32_t slot, const void* key) { next_.want(all, slot, key); }
+    void want(wanted_states& all, const void* key) { next_.want(all, key); }
+    void want_due(wanted_states& all, event_time watermark) { next_.want_due(all, watermark); }
     void advance(place& at, event_time watermark) { next_.advance(at, watermark); }
     void save(state_writer& out) const { next_.save(out); }
     void load(state_reader& in) { next_.load(in); }

@@ -9,6 +9,7 @@
 #include <coflux/stream/detail/count_windows.hpp>
 #include <coflux/stream/detail/pane_windows.hpp>
 #include <coflux/stream/detail/session_windows.hpp>
+#include <coflux/stream/detail/table_windows.hpp>
 #include <coflux/stream/windowed.hpp>
 
 namespace coflux::stream {
@@ -45,6 +46,22 @@ struct count_spec {
         return count_windows<Aggregate, In, Key, Options, Next>(size, a, options, std::move(next));
     }
 };
+
+// Whose panes are in a table outside of memory.
+template <typename Place>
+struct pane_spec_in {
+    window_grid grid;
+    Place in;
+
+    template <typename Aggregate, typename In, typename Key, typename Options, typename Next>
+    [[nodiscard]] auto bind(const Aggregate& a, const Options& options, Next next) const {
+        using table = decltype(in.template make_panes<Key, aggregate_state<Aggregate, In>>());
+        return table_windows<Aggregate, In, Key, Options, table, Next>(
+            grid, a, in.template make_panes<Key, aggregate_state<Aggregate, In>>(), options, std::move(next));
+    }
+};
+template <typename Place>
+concept table_of_panes = requires(const Place& in) { in.template make_panes<int, int>(); };
 
 template <typename Spec, typename Aggregate, typename Options>
 struct window_stage {
@@ -116,6 +133,17 @@ template <typename Spec, typename Aggregate, typename Emit = emit_final, typenam
     if constexpr (std::is_same_v<Late, accept_late>) detail::check_kept(options.late.within);
     return detail::window_stage<Spec, Aggregate, window_options<Emit, Late>>{std::move(windows), std::move(a),
                                                                              std::move(options)};
+}
+/// `window(tumbling(1min), sum(&order::amount), table)`: its aggregates are in a table, as that of a rocksdb::database,
+/// because they do not fit into memory. The table belongs to the job's store. Keys are storable, too.
+///
+/// Shapes: tumbling() or sliding() windows, which give their results at their ends. At the end of a window the results of
+/// a slot are in memory, one slot after the other.
+/// Costs: those of a fold() in a table for a value, and at the end of a window a read of all its panes: a sliding one
+/// costs its overlap then.
+template <typename Aggregate, detail::table_of_panes Place, typename Emit = emit_final, typename Late = drop_late>
+[[nodiscard]] auto window(detail::pane_spec windows, Aggregate a, Place in, window_options<Emit, Late> options = {}) {
+    return window(detail::pane_spec_in<Place>{windows.grid, std::move(in)}, std::move(a), std::move(options));
 }
 
 }  // namespace coflux::stream

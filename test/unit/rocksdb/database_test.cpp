@@ -15,6 +15,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -25,6 +26,7 @@
 #include <coflux/coflux.hpp>
 #include <coflux/stream/stream.hpp>
 
+#include "paced_source.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace {
@@ -162,6 +164,67 @@ std::map<std::uint64_t, std::int64_t> expected(const std::vector<order>& values)
     return by_part;
 }
 
+/// A sink whose commit number `at` throws, before or behind the point from which it is one.
+struct failing_sink : stream::memory_sink<sums> {
+    int commits_left = -1;
+    bool is_done_first = false;
+
+    coflux::call<void> commit(coflux::environment&, const stream::positions& done) {
+        auto& here = co_await coflux::context();
+        const bool fails = commits_left >= 0 && commits_left-- == 0;
+        if (!fails || is_done_first) co_await stream::memory_sink<sums>::commit(here, done);
+        if (fails) throw std::runtime_error("the commit has failed");
+    }
+};
+/// Runs a job that is exactly once, and forgets a customer with each third order of it.
+void run_exactly(const rocksdb::database& state, const std::vector<order>& values, failing_sink& sink) {
+    on_pool(2, [&](coflux::environment& here) -> coflux::call<void> {
+        stream::job_control control;
+        coflux_test::paced_source source(values, 500, control);
+        const auto thirds = [](total& t, const order& o, const auto& emit) {
+            emit(sums{o.customer, ++t.sum});
+            return t.sum == 3 ? stream::key_state::forget : stream::key_state::keep;
+        };
+        (void)co_await stream::run(here,
+                                   stream::from(source) | stream::by_key(&order::customer) |
+                                       stream::fold<total, sums>(thirds, state.table("thirds")) |
+                                       stream::fold<total, sums>([](total& t, const sums& s, const auto& emit) {
+                                           emit(sums{s.first, ++t.sum * 10 + s.second});
+                                       }) |
+                                       stream::to(sink),
+                                   stream::job<stream::exactly_once_t, stream::fail_job, rocksdb::database>{
+                                       .workers = 2,
+                                       .slots = 8,
+                                       .max_batch = 50,
+                                       .commit_every = std::chrono::milliseconds(1),
+                                       .delivery = stream::exactly_once,
+                                       .state = state,
+                                       .control = &control});
+    });
+}
+/// The outputs of each customer, in their order.
+std::map<std::uint64_t, std::vector<std::int64_t>> by_customer(const std::vector<sums>& outputs) {
+    std::map<std::uint64_t, std::vector<std::int64_t>> all;
+    for (const auto& [customer, n] : outputs) all[customer].push_back(n);
+    return all;
+}
+template <typename Use>
+void with_files(const std::string& path, Use use) {
+    ::rocksdb::DB* files = nullptr;
+    ASSERT_TRUE(::rocksdb::DB::Open({}, path, &files).ok());
+    use(*files);
+    delete files;
+}
+/// How many keys the tables have.
+std::size_t keys_in(const std::string& path) {
+    std::size_t n = 0;
+    with_files(path, [&](::rocksdb::DB& files) {
+        const std::unique_ptr<::rocksdb::Iterator> all(files.NewIterator({}));
+        for (all->Seek("t"); all->Valid(); all->Next()) ++n;
+    });
+    return n;
+}
+
 TEST(rocksdb_database, is_a_store_whose_last_checkpoint_is_there_again) {
     const temporary_folder at;
     {
@@ -172,7 +235,9 @@ TEST(rocksdb_database, is_a_store_whose_last_checkpoint_is_there_again) {
         store(first, made(3, std::string(3'000'000, 'x')));
     }
     EXPECT_EQ(shown(load({at.path(), "orders"})), "p3 " + std::string(3'000'000, 'x'));
-    const stream::positions other{{"p", 2}};
+    const stream::positions before{{"p", 2}};
+    EXPECT_EQ(shown(load({at.path(), "orders"}, &before)), "p2 a");
+    const stream::positions other{{"p", 1}};
     EXPECT_EQ(shown(load({at.path(), "orders"}, &other)), "none");
 }
 
@@ -195,6 +260,70 @@ TEST(rocksdb_database, has_more_states_than_its_caches) {
     const rocksdb::database state(at.path(), "orders",
                                   {.cached_keys = 500, .block_cache = 50'000, .write_buffer = 100'000});
     EXPECT_EQ(run(state, all), expected(all));
+}
+
+TEST(rocksdb_database, has_each_record_once_wherever_the_commit_of_the_sink_fails) {
+    const std::vector<order> all = orders(6'000, 100);
+    std::map<std::uint64_t, std::vector<std::int64_t>> expected;
+    for (const order& o : all) {
+        auto& of = expected[o.customer];
+        const auto n = static_cast<std::int64_t>(of.size());
+        of.push_back((n + 1) * 10 + n % 3 + 1);
+    }
+    for (const bool is_done_first : {false, true}) {
+        const temporary_folder at;
+        const rocksdb::database state(at.path(), "orders", {.cached_keys = 10});
+        failing_sink sink;
+        sink.is_done_first = is_done_first;
+        for (int fail = 0; fail != 6; ++fail) {
+            sink.commits_left = fail / 2;  // the first commit, too
+            EXPECT_THROW(run_exactly(state, all, sink), std::runtime_error) << fail;
+        }
+        sink.commits_left = -1;
+        run_exactly(state, all, sink);
+        EXPECT_EQ(by_customer(sink.values()), expected);
+    }
+}
+
+TEST(rocksdb_database, refuses_to_begin_anew_over_the_states_of_records_that_come_again) {
+    const temporary_folder at;
+    const rocksdb::database state(at.path(), "orders");
+    failing_sink sink;
+    run_exactly(state, orders(6'000, 100), sink);
+    run_exactly(state, orders(6'001, 100), sink);
+    failing_sink other;
+    const std::string text = error_of<stream::corrupt_state>([&] { run_exactly(state, orders(10, 10), other); });
+    EXPECT_TRUE(has(text, at.path() + " has states, and the sink of the job has committed nothing")) << text;
+}
+
+TEST(rocksdb_database, has_no_key_that_a_fold_forgets) {
+    const temporary_folder at;
+    rocksdb::database state(at.path(), "orders", {.cached_keys = 10});
+    const auto add_up = [&](std::size_t n) {
+        std::vector<sums> outputs;
+        on_pool(2, [&](coflux::environment& here) -> coflux::call<void> {
+            stream::memory_source source(orders(n, 100));
+            stream::memory_sink<sums> sink;
+            const auto fourths = [](total& t, const order& o, const auto& emit) {
+                emit(sums{o.customer, ++t.sum});
+                return t.sum == 4 ? stream::key_state::forget : stream::key_state::keep;
+            };
+            (void)co_await stream::run(here,
+                                       stream::from(source) | stream::by_key(&order::customer) |
+                                           stream::fold<total, sums>(fourths, state.table("fourths")) |
+                                           stream::to(sink),
+                                       stream::job{.workers = 2, .slots = 8, .max_batch = 50, .state = state});
+            outputs = sink.values();
+            co_await state.close(here);
+        });
+        return by_customer(outputs);
+    };
+    EXPECT_EQ(add_up(370)[7], (std::vector<std::int64_t>{1, 2, 3, 4}));
+    EXPECT_EQ(keys_in(at.path()), 30U);  // those with three orders
+    EXPECT_EQ(add_up(510)[7], (std::vector<std::int64_t>{1}));
+    EXPECT_EQ(keys_in(at.path()), 100U);
+    (void)add_up(800);
+    EXPECT_EQ(keys_in(at.path()), 0U);
 }
 
 TEST(rocksdb_database, reads_states_of_an_older_version) {
@@ -316,21 +445,16 @@ TEST(rocksdb_database, says_what_is_torn_and_takes_a_write_that_nobody_was_told_
 TEST(rocksdb_database, refuses_a_newer_format_and_a_database_of_others) {
     const temporary_folder at;
     store_two(at);
-    const auto with_files = [&](auto use) {
-        ::rocksdb::DB* files = nullptr;
-        ASSERT_TRUE(::rocksdb::DB::Open({}, at.path(), &files).ok());
-        use(*files);
-        delete files;
-    };
     const auto error = [&] { return error_of<stream::corrupt_state>([&] { (void)load({at.path(), "orders"}); }); };
-    with_files([](::rocksdb::DB& files) {
+    with_files(at.path(), [](::rocksdb::DB& files) {
         std::string head;
         EXPECT_TRUE(files.Get({}, "h", &head).ok());
         head[8] = 2;
         EXPECT_TRUE(files.Put({}, "h", head).ok());
     });
     EXPECT_TRUE(has(error(), at.path()) && has(error(), "version 2")) << error();
-    with_files([](::rocksdb::DB& files) { EXPECT_TRUE(files.Delete({}, "h").ok()); });
+    with_files(at.path(),
+               [](::rocksdb::DB& files) { EXPECT_TRUE(files.Delete({}, "h").ok() && files.Delete({}, "p").ok()); });
     EXPECT_TRUE(has(error(), at.path() + " is not that of a job")) << error();
 }
 

@@ -12,8 +12,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <filesystem>
 #include <map>
 #include <random>
+#include <sstream>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -22,6 +24,7 @@
 #include <coflux/coflux.hpp>
 #include <coflux/stream/stream.hpp>
 
+#include "paced_source.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace {
@@ -89,6 +92,67 @@ bool ends_right(const std::string& folder) {
     (void)run(folder, all, -1);
     for (const auto& [customer, sum] : expected) all.push_back({customer, 0});
     return run(folder, all, -1) == expected;
+}
+
+/// A line_sink whose process ends in its n-th commit, before or behind the point from which it is one.
+struct killed_sink : stream::line_sink {
+    int commits_left;
+    killed_sink(std::string path, int at) : stream::line_sink(std::move(path)), commits_left(at) {}
+
+    coflux::call<void> commit(coflux::environment&, const stream::positions& done) {
+        auto& here = co_await coflux::context();
+        const int n = commits_left--;
+        if (n == 1) std::raise(SIGKILL);
+        co_await stream::line_sink::commit(here, done);
+        if (n == 0) std::raise(SIGKILL);
+    }
+};
+/// Writes, exactly once, the how manieth order of its customer each is; every third one forgets the customer.
+coflux::task<void, pool> number(coflux::environment&, std::string folder, std::vector<order> all, int kill_at_commit) {
+    auto& here = co_await coflux::context();
+    stream::job_control control;
+    coflux_test::paced_source from(std::move(all), 1'000, control);
+    killed_sink to(folder + "/out", kill_at_commit);
+    const rocksdb::database state(folder + "/state", "numbers", {.cached_keys = 200, .write_buffer = 100'000});
+    const auto thirds = [](total& t, const order& o, const auto& emit) {
+        emit(o.customer + " " + std::to_string(++t.sum));
+        return t.sum == 3 ? stream::key_state::forget : stream::key_state::keep;
+    };
+    (void)co_await stream::run(here,
+                               stream::from(from) | stream::by_key(&order::customer) |
+                                   stream::fold<total, std::string>(thirds, state.table("t")) | stream::to(to),
+                               stream::job{.workers = 2,
+                                           .max_batch = 100,
+                                           .commit_every = std::chrono::milliseconds(1),
+                                           .delivery = stream::exactly_once_t{},
+                                           .state = state,
+                                           .control = &control});
+}
+void run_numbers(const std::string& folder, int kill_at_commit) {
+    pool threads{2};
+    auto env = coflux::make_environment(threads);
+    number(env, folder, orders(), kill_at_commit).get();
+}
+
+TEST(rocksdb_job_DeathTest, has_each_output_once_wherever_it_is_killed_in_a_commit) {
+    const coflux_test::temporary_folder at;
+    std::filesystem::create_directory(at.path("state"));
+    for (int i = 0; i != kills; ++i) {
+        // Few commits a run, so that the next ones have some.
+        EXPECT_EXIT(run_numbers(at.path(), i % 4), testing::KilledBySignal(SIGKILL), "");
+    }
+    const auto ends = [&] {
+        run_numbers(at.path(), -1);
+        return 0;
+    };
+    EXPECT_EXIT(std::_Exit(ends()), testing::ExitedWithCode(0), "");
+    std::map<std::string, int> seen;
+    std::map<std::string, int> expected;
+    std::istringstream lines(coflux_test::text_of(at.path("out")));
+    for (std::string line; std::getline(lines, line);) ++seen[line];
+    sums before;
+    for (const order& o : orders()) ++expected[o.customer + " " + std::to_string(before[o.customer]++ % 3 + 1)];
+    EXPECT_TRUE(seen == expected);
 }
 
 // RocksDB's threads do not live on in a child of fork(), so only children open the database.

@@ -65,6 +65,37 @@ TEST(restore, gives_each_worker_its_slots_however_many_there_are) {
     }
 }
 
+TEST(restore, finds_no_key_that_a_fold_has_forgotten) {
+    stream::memory_store store;
+    const auto add_up = [&](std::size_t n) {
+        std::vector<sums> outputs;
+        on_pool(2, [&](coflux::environment& here) -> coflux::call<void> {
+            stream::memory_source source(stream_test::orders(n));
+            stream::memory_sink<sums> sink;
+            const auto thirds = [](total& t, const order& o, const auto& emit) {
+                emit(sums{o.customer, ++t.sum});
+                return t.sum == 3 ? stream::key_state::forget : stream::key_state::keep;
+            };
+            (void)co_await stream::run(here,
+                                       stream::from(source) | stream::by_key(&order::customer) |
+                                           stream::fold<total, sums>(thirds) | stream::to(sink),
+                                       stream::job{.workers = 2, .slots = 4, .state = std::ref(store)});
+            outputs = sink.values();
+        });
+        std::size_t keys = 0;
+        for (const stream::slot_state& s : store.kept().back().states) {
+            stream::state_reader in(s.bytes);
+            (void)in.number<std::uint32_t>();
+            keys += in.size();
+        }
+        return std::pair(outputs, keys);
+    };
+    EXPECT_EQ(add_up(300).second, 0U);
+    const auto [outputs, keys] = add_up(330);
+    EXPECT_EQ(keys, 30U);
+    for (const auto& [customer, n] : outputs) EXPECT_EQ(n, 1) << customer;
+}
+
 /// Returns: the error of a job of that name that keeps its state in `folder`, and whose sink has committed nothing.
 std::string runs_exactly_once(const std::string& folder, const char* name) {
     std::string error;

@@ -26,9 +26,11 @@ class database_files;
 
 /// Keys and values, one behind the other.
 struct pairs {
+    static constexpr std::size_t gone = SIZE_MAX;
+    static constexpr std::size_t gone_range = SIZE_MAX - 1;  // all keys that begin with the key are removed
     struct size_of {
         std::size_t key;
-        std::size_t value;
+        std::size_t value;  // or `gone`: the key is removed; or `gone_range`
     };
     std::vector<std::byte> bytes;
     std::vector<size_of> sizes;
@@ -56,10 +58,12 @@ public:
     /// Calls `found(i, value)` for each key `i` that the database has. It blocks.
     void read(const std::vector<std::string>& keys,
               const std::function<void(std::size_t, std::span<const std::byte>)>& found);
-    /// Writes them with the next checkpoint, as number written() + 1 of this slot.
-    /// Pre: what was given before is written, since one barrier is on its way at a time.
+    /// Calls `found(rest, value)` for each key that the database has and that begins with `prefix`. It blocks.
+    void scan(std::span<const std::byte> prefix,
+              const std::function<void(std::span<const std::byte>, std::span<const std::byte>)>& found);
+    /// Writes them with the next checkpoint.
     void change(pairs all);
-    /// How many were written.
+    /// How many of those are where read() finds them.
     [[nodiscard]] std::uint64_t written() const noexcept { return written_->load(std::memory_order_acquire); }
 
 private:
@@ -73,14 +77,14 @@ private:
 /// A state stays in memory from the batch that needs it on. It leaves to make room once it is written, and no batch has
 /// needed it for a while: second chance.
 template <typename Key, typename State>
-class slot_states final : public stream::detail::outside_state {
+class slot_states : public stream::detail::outside_state {
 public:
     slot_states(std::shared_ptr<database_files> of, std::string table) : files_(std::move(of), std::move(table)) {}
 
-    void want(stream::detail::wanted_states& all, std::uint32_t slot, const Key& key) {
+    void want(stream::detail::wanted_states& all, const Key& key) {
         cell& c = cells_[key];
         if (c.batch == 0) {
-            if (!files_.is_named()) files_.name(slot);
+            if (!files_.is_named()) files_.name(all.slot);
             if (missing_.empty()) all.from.push_back(this);
             missing_.push_back(key);
         } else if (c.batch != all.batch) {
@@ -95,39 +99,53 @@ public:
         if (c == nullptr) throw std::logic_error("coflux: by_key() gives a record another key than before");
         change(c->state);
         c->has_changed = true;
+        c->is_gone = false;
+    }
+    /// Pre: add_to() has just found it.
+    void erase(const Key& key) {
+        cell* const c = cells_.find(key);
+        c->state = State();
+        c->is_gone = true;
     }
 
     void read() override {
+        if (missing_.empty()) return;
         make_room();
         std::vector<std::string> keys;
         keys.reserve(missing_.size());
         for (const Key& each : missing_) keys.push_back(bytes_of(each));
         files_.read(keys, [this](std::size_t i, std::span<const std::byte> value) {
-            stream::state_reader in(value);
-            in.set_version(in.number<std::uint32_t>());
-            in(cells_.find(missing_[i])->state);
-            if (in.left() != 0) throw stream::corrupt_state("coflux: a value is longer than the state of the fold");
+            cell* const c = cells_.find(missing_[i]);
+            take(value, c->state);
+            c->is_stored = true;
         });
         missing_.clear();
     }
     [[nodiscard]] blocking_pool& pool() const noexcept override { return files_.pool(); }
 
     void save(stream::state_writer& out) {
-        pairs changed;
-        const std::uint64_t number = files_.written() + 1;
+        pairs changed = std::exchange(removals_, {});
         stream::state_writer into(changed.bytes, out.version());
         for (auto& [key, c] : cells_) {
             if (!std::exchange(c.has_changed, false)) continue;
-            c.saved = number;
+            // It came and went between two checkpoints.
+            if (c.is_gone && !c.is_stored) continue;
+            c.saved = saves_ + 1;
+            c.is_stored = !c.is_gone;
             const std::size_t begin = into.written();
             into.bytes(files_.prefix());
             into(key);
             const std::size_t middle = into.written();
-            into(out.version());
-            into(c.state);
-            changed.sizes.push_back({middle - begin, into.written() - middle});
+            if (!c.is_gone) {
+                into(out.version());
+                into(c.state);
+            }
+            changed.sizes.push_back({middle - begin, c.is_gone ? pairs::gone : into.written() - middle});
         }
-        if (!changed.sizes.empty()) files_.change(std::move(changed));
+        if (!changed.sizes.empty()) {
+            ++saves_;
+            files_.change(std::move(changed));
+        }
         out(files_.table());
     }
     void load(stream::state_reader& in) {
@@ -138,15 +156,33 @@ public:
                                     "\", and the fold has \"" + files_.table() + "\"");
     }
 
-private:
+protected:
     struct cell {
         State state{};
         std::uint64_t batch = 0;  // the last one that has needed it
-        std::uint64_t saved = 0;  // the number of its last write
+        std::uint64_t saved = 0;  // the number of its last save
         bool again = false;       // a later batch has needed it, too
         bool has_changed = false;
+        bool is_gone = false;    // the fold has let it go
+        bool is_stored = false;  // the last save has it, or the database
     };
 
+    static void take(std::span<const std::byte> value, State& into) {
+        stream::state_reader in(value);
+        in.set_version(in.number<std::uint32_t>());
+        in(into);
+        if (in.left() != 0) throw stream::corrupt_state("coflux: a value is longer than the state of the stage");
+    }
+    // The next save removes all keys that begin with `prefix`.
+    void add_removal(std::span<const std::byte> prefix) {
+        removals_.bytes.insert(removals_.bytes.end(), prefix.begin(), prefix.end());
+        removals_.sizes.push_back({prefix.size(), pairs::gone_range});
+    }
+
+    slot_files files_;
+    stream::detail::keyed_table<Key, cell> cells_;
+
+private:
     [[nodiscard]] std::string bytes_of(const Key& key) {
         scratch_.assign(files_.prefix().begin(), files_.prefix().end());
         stream::state_writer out(scratch_);
@@ -169,12 +205,12 @@ private:
         }
     }
 
-    slot_files files_;
-    stream::detail::keyed_table<Key, cell> cells_;
     std::vector<Key> missing_;
+    pairs removals_;
     std::vector<std::byte> scratch_;
     std::size_t hand_ = 0;
     std::uint64_t batch_ = 0;
+    std::uint64_t saves_ = 0;
 };
 
 /// The table of a fold_operator, which is moved.
@@ -186,11 +222,12 @@ public:
     stored_states(std::shared_ptr<database_files> of, std::string table)
         : of_(std::make_unique<slot_states<Key, State>>(std::move(of), std::move(table))) {}
 
-    void want(stream::detail::wanted_states& all, std::uint32_t slot, const Key& key) { of_->want(all, slot, key); }
+    void want(stream::detail::wanted_states& all, const Key& key) { of_->want(all, key); }
     template <typename Change>
     void add_to(const Key& key, Change change) {
         of_->add_to(key, std::move(change));
     }
+    void erase(const Key& key) { of_->erase(key); }
     void save(stream::state_writer& out) const { of_->save(out); }
     void load(stream::state_reader& in) { of_->load(in); }
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <type_traits>
 
 #include <coflux/core/call.hpp>
 #include <coflux/core/environment.hpp>
@@ -71,17 +72,23 @@ public:
 
     [[nodiscard]] virtual call<void> store(environment& here, const checkpoint& c) = 0;
     [[nodiscard]] virtual call<std::optional<checkpoint>> load(environment& here, const positions* wanted) = 0;
+    [[nodiscard]] virtual bool has_tables() const noexcept = 0;
 };
 
 /// `S`: a store, or a reference to one.
 template <typename S>
 class any_store_of final : public any_store {
 public:
-    explicit any_store_of(S& of) noexcept : of_(of) {}
+    any_store_of(S& of, [[maybe_unused]] bool is_exact) : of_(of) {
+        if constexpr (requires { store_of(of).keep_two(is_exact); }) store_of(of).keep_two(is_exact);
+    }
 
     call<void> store(environment& here, const checkpoint& c) override { return store_of(of_).store(here, c); }
     call<std::optional<checkpoint>> load(environment& here, const positions* wanted) override {
         return store_of(of_).load(here, wanted);
+    }
+    [[nodiscard]] bool has_tables() const noexcept override {
+        return detail::has_tables<std::remove_cvref_t<decltype(store_of(of_))>>;
     }
 
 private:

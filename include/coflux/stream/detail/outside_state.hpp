@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include <coflux/stream/record.hpp>
+
 namespace coflux {
 class blocking_pool;
 }  // namespace coflux
@@ -28,6 +30,8 @@ public:
 struct wanted_states {
     std::uint64_t batch = 0;  ///< from 1
     std::vector<outside_state*> from;
+    std::uint32_t slot = 0;     ///< that is asked now
+    event_time time = no_time;  ///< of the record that is asked for
 };
 
 }  // namespace coflux::stream::detail

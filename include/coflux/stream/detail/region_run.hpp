@@ -26,7 +26,8 @@ struct outlet_operator {
     static constexpr bool has_state = false;
     static constexpr bool reads_ahead = false;
 
-    void want(wanted_states&, std::uint32_t, const void*) {}
+    void want(wanted_states&, const void*) {}
+    void want_due(wanted_states&, event_time) {}
     template <typename Out>
     void process(place& at, Out& output) {
         if constexpr (std::is_const_v<Out>) {  // a part of a value, which a later attempt needs again
@@ -91,6 +92,7 @@ public:
         }
         return *found;
     }
+    [[nodiscard]] bool has_operators(std::uint32_t slot) const noexcept { return slots_[slot] != nullptr; }
     /// Calls `use(slot, operators)` for the slots of a worker that have operators.
     template <typename Use>
     void each_of(std::size_t worker, const slot_owners& owners, Use use) {
@@ -146,7 +148,9 @@ private:
                 try {
                     const auto& key = by::key_of(of_.partitioner(), r);
                     has_key = true;
-                    of_.operators_of(r.slot).want(wanted_, r.slot, &key);
+                    wanted_.slot = r.slot;
+                    wanted_.time = r.time;
+                    of_.operators_of(r.slot).want(wanted_, &key);
                 } catch (...) {
                     if (has_key) throw;
                 }
@@ -196,6 +200,27 @@ private:
             error_ = std::current_exception();
         }
         return i;
+    }
+
+    bool want_due([[maybe_unused]] std::uint32_t slot) override {
+        if constexpr (Region::reads_ahead) {
+            if (!of_.has_operators(slot)) return false;
+            wanted_.slot = slot;
+            of_.operators_of(slot).want_due(wanted_, advanced_);
+            return true;
+        }
+        return false;
+    }
+    void advance([[maybe_unused]] std::uint32_t slot, [[maybe_unused]] event_time before) override {
+        if constexpr (Region::reads_ahead) {
+            place at;
+            at.outlet = &out_;
+            at.late = &late_;
+            at.watermark = before;
+            at.slot = slot;
+            of_.operators_of(slot).advance(at, advanced_);
+            out_.mark();
+        }
     }
 
     void advance([[maybe_unused]] event_time before) override {

@@ -90,6 +90,12 @@ protected:
     virtual std::size_t process(parcel& records, std::size_t first) = 0;
     // The watermark is `advanced_` now, and was `before`.
     virtual void advance(event_time before) = 0;
+    // Asks for the states of a slot that are not in memory and due at `advanced_`.
+    // Returns: false where the slot has no state yet.
+    // Pre: of both: a state is outside of memory.
+    virtual bool want_due(std::uint32_t slot) = 0;
+    // The same for a slot whose states are there.
+    virtual void advance(std::uint32_t slot, event_time before) = 0;
     // Writes the state of its slots down, for a barrier.
     virtual void save(std::uint64_t barrier) = 0;
 
@@ -108,6 +114,9 @@ private:
     void publish_counts() noexcept;
     // Lets a thread that may block read the states that a batch needs.
     [[nodiscard]] call<void> read_ahead(environment&, parcel& records);
+    [[nodiscard]] call<void> read_wanted(environment&);
+    // Slot by slot, and what is due in it part by part: no more is in memory.
+    [[nodiscard]] call<void> advance_ahead(environment&, event_time before);
 
     region_run& of_;
     inbox& in_;
