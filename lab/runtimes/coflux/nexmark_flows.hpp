@@ -210,7 +210,7 @@ auto mean_price_of_categories(Events events, row_sum& out) {
                 s.highest = 0;
             }
             s.category = a->category;
-            s.expires = a->expires;
+            s.expires = a->expires();
             if (s.highest != 0) {
                 emit(rise{s.category, s.highest, true});
             }

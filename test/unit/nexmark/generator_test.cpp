@@ -34,7 +34,7 @@ std::string line_of(const nexmark::event& e) {
     if (const auto* const a = std::get_if<nexmark::auction>(&e)) {
         const nexmark::auction::item item = a->details();
         return joined('A', {std::to_string(a->id), item.name, item.description, std::to_string(a->initial_bid),
-                            std::to_string(item.reserve), std::to_string(a->time), std::to_string(a->expires),
+                            std::to_string(item.reserve), std::to_string(a->time), std::to_string(a->expires()),
                             std::to_string(a->seller), std::to_string(a->category), item.extra.text()});
     }
     const auto& b = std::get<nexmark::bid>(e);

@@ -59,10 +59,10 @@ std::vector<nexmark::event> wild_events(std::uint32_t seed) {
         case 1:
             events.push_back(nexmark::auction{.id = next_auction++,
                                               .seller = below(static_cast<std::uint32_t>(next_person + 3)),
-                                              .category = 10 + below(2),
-                                              .initial_bid = 1,
                                               .time = time,
-                                              .expires = time + 1 + gaps[below(13)],
+                                              .category = static_cast<std::uint64_t>(10 + below(2)),
+                                              .initial_bid = 1,
+                                              .lasts = static_cast<std::uint64_t>(1 + gaps[below(13)]),
                                               .item_state = 0,
                                               .mean_size = 500});
             break;

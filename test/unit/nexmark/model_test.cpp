@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -23,10 +24,10 @@ nexmark::auction an_auction(std::int64_t id, std::int64_t seller, std::int64_t c
                             timestamp expires = 0) {
     return {.id = id,
             .seller = seller,
-            .category = category,
-            .initial_bid = 1,
             .time = time,
-            .expires = expires,
+            .category = static_cast<std::uint64_t>(category),
+            .initial_bid = 1,
+            .lasts = static_cast<std::uint64_t>(std::max<timestamp>(expires - time, 0)),
             .item_state = 0,
             .mean_size = 500};
 }

@@ -71,7 +71,7 @@ auction::item auction::details() const {
     item drawn;
     drawn.name = draw_text(random, 20);
     drawn.description = draw_text(random, 100);
-    drawn.reserve = initial_bid + draw_price(random);
+    drawn.reserve = static_cast<std::int64_t>(initial_bid) + draw_price(random);
     drawn.extra = draw_filler(random, 6 * 8 + drawn.name.size() + drawn.description.size(), mean_size);
     return drawn;
 }

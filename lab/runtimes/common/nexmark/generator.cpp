@@ -85,9 +85,9 @@ auction make_auction(const generator& from, std::int64_t event_id, timestamp tim
     const bool is_hot = random.next_int(from.hot_seller_ratio) > 0;
     a.seller =
         first_person_id + (is_hot ? hot_one(last_person(event_id)) : draw_person(random, event_id, from.active_people));
-    a.category = first_category + random.next_int(categories);
-    a.initial_bid = draw_price(random);
-    a.expires = time + 1 + draw_below(random, std::max<std::int64_t>(2 * (horizon - time), 1));
+    a.category = static_cast<std::uint64_t>(first_category + random.next_int(categories));
+    a.initial_bid = static_cast<std::uint64_t>(draw_price(random));
+    a.lasts = static_cast<std::uint64_t>(1 + draw_below(random, std::max<std::int64_t>(2 * (horizon - time), 1)));
     a.item_state = random.state();
     a.mean_size = static_cast<std::uint16_t>(from.mean_auction_size);
     return a;

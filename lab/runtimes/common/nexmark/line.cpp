@@ -33,7 +33,7 @@ std::string line_of_kind(const person& p) {
 }
 std::string line_of_kind(const auction& a) {
     const auction::item item = a.details();
-    return joined("A", a.id, a.time, item.name, item.description, a.initial_bid, item.reserve, a.expires, a.seller,
+    return joined("A", a.id, a.time, item.name, item.description, a.initial_bid, item.reserve, a.expires(), a.seller,
                   a.category, item.extra.text());
 }
 std::string line_of_kind(const bid& b) {
@@ -115,11 +115,11 @@ auction auction_of(fields from) {
     a.time = from.number();
     (void)from.text();  // name of the item
     (void)from.text();  // its description
-    a.initial_bid = from.number();
+    a.initial_bid = static_cast<std::uint64_t>(from.number());
     (void)from.number();  // reserve
-    a.expires = from.number();
+    a.lasts = static_cast<std::uint64_t>(from.number() - a.time);
     a.seller = from.number();
-    a.category = from.number();
+    a.category = static_cast<std::uint64_t>(from.number());
     (void)from.extra();
     return a;
 }

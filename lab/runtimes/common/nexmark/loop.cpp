@@ -99,8 +99,8 @@ public:
     void take(const auction& a) {
         close_before(a.time);
         open_auction& opened = open_[a.id];
-        opened = {.category = a.category, .expires = a.expires, .highest = 0};
-        expiries_.push({a.expires, a.id});
+        opened = {.category = static_cast<std::int64_t>(a.category), .expires = a.expires(), .highest = 0};
+        expiries_.push({a.expires(), a.id});
         // Bids of this millisecond that came before it.
         if (time_of_early_ == a.time) {
             for (const bid& b : early_) {

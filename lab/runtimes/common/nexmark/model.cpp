@@ -94,7 +94,7 @@ void mean_price_of_categories(events_of events, collector& out) {
     std::map<std::int64_t, std::int64_t> highest;  // of an auction
     for_each<bid>(events, [&](const bid& b) {
         const auto of = auctions.find(b.auction);
-        if (of != auctions.end() && of->second.time <= b.time && b.time <= of->second.expires) {
+        if (of != auctions.end() && of->second.time <= b.time && b.time <= of->second.expires()) {
             std::int64_t& price = highest[b.auction];
             price = std::max(price, b.price);
         }
