@@ -318,6 +318,8 @@ int main(int argc, char** argv) {
     app.add_dress("echo", "ring", bare::echo_on_ring, ring);
     app.add_dress("echo_many", "ring", bare::echo_many_on_ring, ring);
     app.add_dress("accept_churn", "ring", bare::accept_churn_on_ring, ring);
+    app.add_dress("io_socket", "spin", bare::io_socket_that_spins,
+                  "epoll by hand, which looks again and again and never sleeps");
     app.add_dress("io_socket", "ring", bare::io_socket_on_ring, ring);
     app.add_dress("file_read", "ring", bare::file_read_on_ring, ring);
     app.add("cachecalc_variants", cachecalc, "the calculations alone, on one thread, whatever the variant");

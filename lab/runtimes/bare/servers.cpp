@@ -121,7 +121,7 @@ struct talk {
     }
 };
 
-void serve_requests(int listener, const harness::socket_work& work) {
+void serve_requests(int listener, const harness::socket_work& work, idle when) {
     std::vector<talk<harness::socket_server>> all;
     all.reserve(work.connections);
     poller poll;
@@ -134,7 +134,7 @@ void serve_requests(int listener, const harness::socket_work& work) {
             }
         }
     }
-    poller each;
+    poller each{when};
     for (std::size_t i = 0; i < all.size(); ++i) {
         each.add(all[i].socket.get(), i);
     }
@@ -153,10 +153,10 @@ void serve_requests(int listener, const harness::socket_work& work) {
     }
 }
 
-std::uint64_t make_requests(std::uint16_t port, const harness::socket_work& work) {
+std::uint64_t make_requests(std::uint16_t port, const harness::socket_work& work, idle when) {
     std::vector<talk<harness::socket_client>> all;
     all.reserve(work.connections);
-    poller poll;
+    poller poll{when};
     std::size_t left = 0;
     for (; left < work.connections; ++left) {
         all.push_back({harness::connect_to_loopback(port), harness::socket_client{work}});
@@ -193,6 +193,13 @@ std::uint64_t make_requests(std::uint16_t port, const harness::socket_work& work
     return sum;
 }
 
+harness::measured between_two_loops(const harness::request& r, idle when) {
+    return between_two_threads(
+        r, SOCK_NONBLOCK,
+        [when](int listener, const harness::socket_work& work) { serve_requests(listener, work, when); },
+        [when](std::uint16_t port, const harness::socket_work& work) { return make_requests(port, work, when); });
+}
+
 }  // namespace
 
 harness::measured echo_many(const harness::request& r) {
@@ -205,7 +212,11 @@ harness::measured accept_churn(const harness::request& r) {
 }
 
 harness::measured io_socket(const harness::request& r) {
-    return between_two_threads(r, SOCK_NONBLOCK, serve_requests, make_requests);
+    return between_two_loops(r, idle::sleeps);
+}
+
+harness::measured io_socket_that_spins(const harness::request& r) {
+    return between_two_loops(r, idle::spins);
 }
 
 harness::measured file_read(const harness::request& r) {
