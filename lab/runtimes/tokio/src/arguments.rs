@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 pub const USAGE: &str = "usage: lab_tokio describe --runtime tokio|tokio_ct\n       \
                          lab_tokio run --runtime tokio|tokio_ct --workload W --params JSON --threads N\n       \
-                         \x20   [--warmup K] [--least-ms M] [--dress plain|expert]";
+                         \x20   [--warmup K] [--least-ms M] [--dress plain|expert|kanal]";
 
 /// More threads than this are refused: each is a stack, and a slip of the finger would take the machine down.
 const MOST_THREADS: u64 = 1024;
@@ -46,6 +46,8 @@ pub struct Request {
     pub least_ms: u64,
     /// As Tokio's experts would write it, in place of as its users do.
     pub expert: bool,
+    /// As an expert would on the channels of the crate kanal.
+    pub kanal: bool,
     params: Map<String, Value>,
 }
 
@@ -91,7 +93,7 @@ pub fn parse(arguments: impl Iterator<Item = String>) -> Result<Command, UsageEr
     let mut threads = None;
     let mut warmup = 1;
     let mut least_ms = 0;
-    let mut expert = false;
+    let (mut expert, mut kanal) = (false, false);
     let mut arguments = arguments;
     while let Some(argument) = arguments.next() {
         let mut value = || arguments.next().ok_or_else(|| UsageError(format!("{argument} needs a value")));
@@ -104,7 +106,7 @@ pub fn parse(arguments: impl Iterator<Item = String>) -> Result<Command, UsageEr
             "--threads" => threads = Some(parse_threads(&value()?)?),
             "--warmup" => warmup = parse_number(&value()?, 0)?,
             "--least-ms" => least_ms = parse_number(&value()?, 0)?,
-            "--dress" => expert = parse_dress(&value()?)?,
+            "--dress" => (expert, kanal) = parse_dress(&value()?)?,
             _ => return Err(UsageError(format!("unknown argument {argument}"))),
         }
     }
@@ -119,6 +121,7 @@ pub fn parse(arguments: impl Iterator<Item = String>) -> Result<Command, UsageEr
             warmup,
             least_ms,
             expert,
+            kanal,
         })),
         None => Err(UsageError("a command is required".into())),
     }
@@ -139,11 +142,13 @@ fn parse_params(text: &str) -> Result<Map<String, Value>, UsageError> {
     }
 }
 
-fn parse_dress(name: &str) -> Result<bool, UsageError> {
+/// Whether it is the expert's, and whether the one of kanal.
+fn parse_dress(name: &str) -> Result<(bool, bool), UsageError> {
     match name {
-        "plain" => Ok(false),
-        "expert" => Ok(true),
-        _ => Err(UsageError(format!("unknown dress {name}; allowed: plain, expert"))),
+        "plain" => Ok((false, false)),
+        "expert" => Ok((true, false)),
+        "kanal" => Ok((false, true)),
+        _ => Err(UsageError(format!("unknown dress {name}; allowed: plain, expert, kanal"))),
     }
 }
 

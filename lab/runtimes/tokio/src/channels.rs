@@ -130,6 +130,35 @@ pub async fn suspend_chain(chains: u64, depth: u64, values: u64) -> Measured {
     watch.stop().answer(sum)
 }
 
+/// The same through the crate kanal.
+async fn chain_through_kanal(depth: u64, values: u64) -> u64 {
+    let (first, mut last) = kanal::bounded_async(1);
+    for _ in 0..depth {
+        let (to, next) = kanal::bounded_async(1);
+        let from = std::mem::replace(&mut last, next);
+        spawn(async move {
+            while let Ok(value) = from.recv().await {
+                to.send(value + 1).await.expect("the next stage is gone before the end");
+            }
+        });
+    }
+    let mut sum = 0u64;
+    for i in 0..values {
+        first.send(i).await.expect("the first stage is gone before the end");
+        sum += last.recv().await.expect("the last stage is gone before the end");
+    }
+    // Each stage ends when the one before has.
+    drop(first);
+    while last.recv().await.is_ok() {}
+    sum
+}
+
+pub async fn suspend_chain_expert(chains: u64, depth: u64, values: u64) -> Measured {
+    let watch = Stopwatch::start();
+    let sum = sum_of((0..chains).map(|_| spawn(chain_through_kanal(depth, values))).collect()).await;
+    watch.stop().answer(sum)
+}
+
 async fn send_through_kanal(to: kanal::AsyncSender<u64>, first: u64, last: u64) {
     for i in first..=last {
         to.send(i).await.expect("the receivers are gone before the end");
@@ -162,19 +191,39 @@ pub async fn channel_mpmc_expert(count: u64, capacity: u64, producers: u64, cons
     watch.stop().answer(sum)
 }
 
+async fn send_batches(to: mpsc::UnboundedSender<Vec<u64>>, batches: u64, batch: u64) {
+    for b in 0..batches {
+        let numbers = (b * batch + 1..=(b + 1) * batch).collect();
+        to.send(numbers).expect("the receiver is gone before the end");
+        // As the other adapters whose send does not wait: the queue stays short, and the vectors warm.
+        if b % 64 == 63 {
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
+/// All batches that wait are received at once.
+pub async fn mpsc_batches_expert(batches: u64, batch: u64) -> Measured {
+    let watch = Stopwatch::start();
+    let (to, mut from) = mpsc::unbounded_channel();
+    let producer = spawn(send_batches(to, batches, batch));
+    let consumer = spawn(async move {
+        let mut sum = OrderedSum::default();
+        let mut received: Vec<Vec<u64>> = Vec::with_capacity(64);
+        while from.recv_many(&mut received, 64).await != 0 {
+            received.drain(..).for_each(|numbers| sum.add(numbers.iter().sum()));
+        }
+        sum.sum
+    });
+    join(producer).await;
+    let sum = join(consumer).await;
+    watch.stop().answer(sum)
+}
+
 pub async fn mpsc_batches(batches: u64, batch: u64) -> Measured {
     let watch = Stopwatch::start();
-    let (to, mut from) = mpsc::unbounded_channel::<Vec<u64>>();
-    let producer = spawn(async move {
-        for b in 0..batches {
-            let numbers = (b * batch + 1..=(b + 1) * batch).collect();
-            to.send(numbers).expect("the receiver is gone before the end");
-            // As the other adapters whose send does not wait: the queue stays short, and the vectors warm.
-            if b % 64 == 63 {
-                tokio::task::yield_now().await;
-            }
-        }
-    });
+    let (to, mut from) = mpsc::unbounded_channel();
+    let producer = spawn(send_batches(to, batches, batch));
     let consumer = spawn(async move {
         let mut sum = OrderedSum::default();
         while let Some(numbers) = from.recv().await {

@@ -147,7 +147,7 @@ const WORKLOADS: [(&str, &[&str], Ability); 41] = [
 ];
 
 /// The workloads that Tokio's experts would write in another way, and which.
-const EXPERTS: [(&str, &str); 14] = [
+const EXPERTS: [(&str, &str); 16] = [
     (
         "channel_mpmc",
         concat!("the crate kanal ", env!("LAB_KANAL_VERSION"), ", a bounded channel of several receivers"),
@@ -157,6 +157,7 @@ const EXPERTS: [(&str, &str); 14] = [
     ("file_read", "spawn_blocking of a read at a place: one hand-over a read"),
     ("fork_pool", "immediate: a boxed child is awaited in place, and not spawned; final: as plain"),
     ("matmul", "spawn of three products; the fourth is awaited in place"),
+    ("mpsc_batches", "recv_many"),
     ("nqueens", "spawn of each safe row but the last, which is awaited in place"),
     ("oversubscribed", concat!("channel: the crate kanal ", env!("LAB_KANAL_VERSION"), "; fork: as plain")),
     ("partition_receiver", "recv_many; a yield is a future that wakes its own task and is pending once"),
@@ -166,9 +167,13 @@ const EXPERTS: [(&str, &str); 14] = [
         "recv_many; a partition's records go on as whole batches; shared: a std::sync::Mutex, taken for each record",
     ),
     ("skynet", "spawn of nine children; the tenth is awaited in place"),
+    ("suspend_chain", concat!("the crate kanal ", env!("LAB_KANAL_VERSION"), ", bounded channels")),
     ("unbalanced", "spawn of each child but the last, which is awaited in place"),
     ("yield", "a future that wakes its own task and is pending once"),
 ];
+
+/// Those of which an expert may choose the channels, too.
+const KANAL: [&str; 2] = ["partition_receiver", "record_path"];
 
 fn expert_note(workload: &str) -> Option<&'static str> {
     EXPERTS.iter().find(|(name, _)| *name == workload).map(|(_, note)| *note)
@@ -249,6 +254,10 @@ fn describe(flavor: Flavor) -> Value {
             };
             if let Some(note) = expert_note(name) {
                 said["dresses"] = json!({"plain": said["note"].as_str().unwrap_or_default(), "expert": note});
+                if KANAL.contains(name) {
+                    said["dresses"]["kanal"] =
+                        json!(concat!("the channels of the crate kanal ", env!("LAB_KANAL_VERSION")));
+                }
             }
             (name.to_string(), said)
         })
@@ -338,6 +347,9 @@ fn repetition(rt: &Runtime, request: &Request) -> Result<Measured, UsageError> {
         "memory_after" => {
             return Ok(memory_after(rt, integer("count")?, Duration::from_millis(integer("idle_ms")?)));
         }
+        "mpsc_batches" if request.expert => {
+            rt.spawn(channels::mpsc_batches_expert(integer("batches")?, integer("batch")?))
+        }
         "mpsc_batches" => rt.spawn(channels::mpsc_batches(integer("batches")?, integer("batch")?)),
         "mutex_handoff" => rt.spawn(channels::mutex_handoff(integer("tasks")?, integer("locks")?)),
         "nqueens" => rt.spawn(trees::nqueens(integer("n")?, request.expert)),
@@ -360,7 +372,11 @@ fn repetition(rt: &Runtime, request: &Request) -> Result<Measured, UsageError> {
                 yields: integer("yields")?,
                 gap: Duration::from_micros(integer("gap_us")?),
             };
-            rt.spawn(records::partition_receiver(work, request.expert))
+            if request.kanal {
+                rt.spawn(records::partition_receiver_through_kanal(work))
+            } else {
+                rt.spawn(records::partition_receiver(work, request.expert))
+            }
         }
         "pipeline" if request.expert => {
             rt.spawn(workloads::pipeline_expert(integer("concurrency")?, integer("depth")?, integer("items")?))
@@ -373,6 +389,7 @@ fn repetition(rt: &Runtime, request: &Request) -> Result<Measured, UsageError> {
             let work = records::Work { records, batch, partitions, steps };
             match path {
                 Path::Plain => rt.spawn(records::plain(work)),
+                _ if request.kanal => rt.spawn(records::partitions_through_kanal(work, path == Path::Shared)),
                 _ if request.expert => rt.spawn(records::partitions_expert(work, path == Path::Shared)),
                 _ => rt.spawn(records::partitions(work, path == Path::Shared)),
             }
@@ -385,6 +402,9 @@ fn repetition(rt: &Runtime, request: &Request) -> Result<Measured, UsageError> {
             let (records, partitions) = (integer("records")?, integer("partitions")?.max(1));
             let work = scenarios::Work { records, batch: integer("batch")?.max(1) as usize, partitions };
             rt.spawn(scenarios::stream_scenarios(what, work))
+        }
+        "suspend_chain" if request.expert => {
+            rt.spawn(channels::suspend_chain_expert(integer("chains")?, integer("depth")?, integer("values")?))
         }
         "suspend_chain" => rt.spawn(channels::suspend_chain(integer("chains")?, integer("depth")?, integer("values")?)),
         "timer_storm" => {
@@ -457,6 +477,9 @@ fn run(request: &Request) -> Result<Value, Box<dyn std::error::Error>> {
     }
     if request.expert && expert_note(&request.workload).is_none() {
         return Err(UsageError(format!("{} has no dress expert", request.workload)).into());
+    }
+    if request.kanal && !KANAL.contains(&request.workload.as_str()) {
+        return Err(UsageError(format!("{} has no dress kanal", request.workload)).into());
     }
     if request.workload == "outside_wake" {
         outside::stay_on(request.integer("cpus")?)?;

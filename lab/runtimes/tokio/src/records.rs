@@ -34,13 +34,17 @@ struct Dispatched {
     sent: Instant,
 }
 
+async fn pause(work: Partition) {
+    if work.gap.is_zero() {
+        yield_now().await;
+    } else {
+        sleep(work.gap).await;
+    }
+}
+
 async fn dispatch(to: mpsc::UnboundedSender<Dispatched>, work: Partition) {
     for number in 1..=work.batches {
-        if work.gap.is_zero() {
-            yield_now().await;
-        } else {
-            sleep(work.gap).await;
-        }
+        pause(work).await;
         to.send(Dispatched { number, sent: Instant::now() }).ok().expect("the receiver is gone before the end");
     }
 }
@@ -102,6 +106,47 @@ pub async fn partition_receiver(work: Partition, expert: bool) -> Measured {
     let (to, from) = mpsc::unbounded_channel();
     let coordinator = spawn(dispatch(to, work));
     let receiver = if expert { spawn(receive_many(from, work)) } else { spawn(receive(from, work)) };
+    join(coordinator).await;
+    let (sum, waits) = join(receiver).await;
+    let measured = watch.stop();
+    latencies::record(&waits);
+    measured.answer(sum)
+}
+
+/// The next batch through the crate kanal, by the idiom of the receiver.
+async fn next_through_kanal(from: &kanal::AsyncReceiver<Dispatched>, work: Partition) -> Option<Dispatched> {
+    while work.receiver == Receiver::Polls {
+        match from.try_recv() {
+            Ok(Some(batch)) => return Some(batch),
+            Ok(None) => YieldByWake::default().await,
+            Err(_) => return None,
+        }
+    }
+    from.recv().await.ok()
+}
+
+pub async fn partition_receiver_through_kanal(work: Partition) -> Measured {
+    let watch = Stopwatch::start();
+    let (to, from) = kanal::unbounded_async();
+    let coordinator = spawn(async move {
+        for number in 1..=work.batches {
+            pause(work).await;
+            let batch = Dispatched { number, sent: Instant::now() };
+            to.send(batch).await.ok().expect("the receiver is gone before the end");
+        }
+    });
+    let receiver = spawn(async move {
+        let mut sum = OrderedSum::default();
+        let mut waits = Vec::with_capacity(work.batches as usize);
+        while let Some(batch) = next_through_kanal(&from, work).await {
+            waits.push(batch.sent.elapsed().as_nanos() as u64);
+            for _ in 0..work.yields {
+                YieldByWake::default().await;
+            }
+            sum.add(batch.number);
+        }
+        (sum.sum, waits)
+    });
     join(coordinator).await;
     let (sum, waits) = join(receiver).await;
     let measured = watch.stop();
@@ -295,6 +340,50 @@ pub async fn partitions_expert(work: Work, shares: bool) -> Measured {
     } else {
         route_whole(senders, work).await;
     }
+    let sum = sum_of(receivers).await;
+    let shared = shared.lock().expect("a task panicked").sum;
+    watch.stop().answer(sum.wrapping_add(shared))
+}
+
+/// The expert's way through the crate kanal, which has no recv_many.
+pub async fn partitions_through_kanal(work: Work, shares: bool) -> Measured {
+    let watch = Stopwatch::start();
+    let shared = Arc::new(std::sync::Mutex::new(Engine::new(work)));
+    let mut senders = Vec::new();
+    let mut receivers = Vec::new();
+    for _ in 0..work.partitions {
+        let (to, from) = kanal::bounded_async::<Batch>(MOST_BATCHES_WAITING);
+        senders.push(to);
+        let shared = shares.then(|| Arc::clone(&shared));
+        receivers.push(spawn(async move {
+            let mut engine = Engine::new(work);
+            while let Ok(batch) = from.recv().await {
+                for record in batch {
+                    match &shared {
+                        Some(shared) => shared.lock().expect("a task panicked").process(record),
+                        None => engine.process(record),
+                    }
+                }
+            }
+            engine.sum
+        }));
+    }
+    join(spawn(async move {
+        let room = || Batch::with_capacity(work.batch as usize);
+        let mut parts: Vec<Batch> = senders.iter().map(|_| room()).collect();
+        for record in (0..work.batches()).flat_map(|index| work.read(index)) {
+            let partition = partition_of(record, work.partitions);
+            parts[partition].push(record);
+            if parts[partition].len() as u64 == work.batch {
+                let whole = std::mem::replace(&mut parts[partition], room());
+                senders[partition].send(whole).await.expect("a receiver is gone before the end");
+            }
+        }
+        for (sender, part) in senders.iter().zip(parts).filter(|(_, part)| !part.is_empty()) {
+            sender.send(part).await.expect("a receiver is gone before the end");
+        }
+    }))
+    .await;
     let sum = sum_of(receivers).await;
     let shared = shared.lock().expect("a task panicked").sum;
     watch.stop().answer(sum.wrapping_add(shared))
