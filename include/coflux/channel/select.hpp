@@ -86,7 +86,8 @@ class select_case {
 
 public:
     using result_type = kept_result<value>;
-    static_assert(!std::is_reference_v<value>, "coflux: a case of select gives a value, not a reference");
+    static_assert(!std::is_reference_v<value>,
+                  "coflux: a case of select gives a value, not a reference: await it in a call that gives its address");
 
     explicit select_case(select_argument<A> a) : handle_(as_handle(a.p, std::forward<A>(a.given))) {}
 

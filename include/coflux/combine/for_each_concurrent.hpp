@@ -22,6 +22,11 @@
 namespace coflux {
 namespace detail {
 
+template <typename T>
+inline constexpr bool is_generated_by_awaits = false;
+template <typename T>
+inline constexpr bool is_generated_by_awaits<async_generator<T>> = true;
+
 template <typename F, typename Element>
 inline constexpr bool takes_environment = std::is_invocable_v<F&, environment&, Element>;
 
@@ -227,6 +232,16 @@ template <std::ranges::input_range Range, detail::applicable_to<Range> F>
 [[nodiscard("for_each_concurrent does nothing until it is awaited: co_await it")]]
 detail::for_each_request<Range, F> for_each_concurrent(Range&& range, std::size_t window, F&& f) noexcept {
     return for_each_concurrent(stop_on_error, std::forward<Range>(range), window, std::forward<F>(f));
+}
+
+// Not over an async_generator.
+template <typename... As>
+    requires(... || detail::is_generated_by_awaits<std::remove_cvref_t<As>>)
+call<void> for_each_concurrent(As&&...) {
+    static_assert(detail::never<void(As...)>,
+                  "coflux: an async_generator is no range, because its elements are awaited: in a with_scope, `while "
+                  "(auto* x = co_await g.next()) scope.spawn(f, std::move(*x));`; a semaphore bounds how many run");
+    std::terminate();
 }
 
 }  // namespace coflux

@@ -15,7 +15,7 @@ enum class format : std::uint8_t {
 
 struct dump_options {
     inspect::format format = inspect::format::grouped;
-    /// Units: bytes. The text says how much it leaves out.
+    /// Units: bytes; less than 192 count as 192. The text says how much it leaves out.
     std::size_t limit = std::size_t{64} * 1024;
 };
 

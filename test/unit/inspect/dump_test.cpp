@@ -628,6 +628,10 @@ TEST(dump, names_its_members_as_the_docs_say) {
     EXPECT_LE(little.size(), 2000U);
     const json some = json::parse(little);
     EXPECT_EQ(some.at("left_out").get<std::size_t>() + some.at("coroutines").size(), now.at("count"));
+    for (const auto format : {inspect::format::grouped, inspect::format::tree, inspect::format::json}) {
+        const std::string least = inspect::dump({.format = format, .limit = 0});
+        EXPECT_LE(least.size(), 192U) << least;
+    }
     end(env, t, root);
 }
 
