@@ -12,7 +12,7 @@
 
 namespace bare {
 
-// What a thread does while nothing is ready.
+// Whether a thread that has nothing ready sleeps, or looks again.
 enum class idle { sleeps, spins };
 
 class poller {
