@@ -24,8 +24,7 @@ constexpr std::size_t most_watches = 8;          // in that time, of all sleeper
 constexpr clock_tick longest_watch = 100 * watch_period;  // between the looks of one where very many sleep
 constexpr int most_quiet_looks = 2;                       // without a push, until it is no longer
 constexpr int rounds_of_a_maker = 4;                      // in a row, until what lies beneath its child goes first
-constexpr unsigned pauses_between_looks = 64;             // of a worker without work; some 3 us
-constexpr int lone_glances = 3;                           // at a lone coroutine, until it is known to lie there
+constexpr clock_tick between_looks = steal_backoff::lines_cost / 2;  // of a worker without work
 
 void pause_for(clock_tick nanoseconds) noexcept {
     const clock_tick begin = tick_now();
@@ -239,7 +238,7 @@ std::coroutine_handle<> pool_worker::search() noexcept {
             if (found || pool_.idle_.ended()) break;
             const clock_tick looks_for = served_events ? 0 : spin_.now();
             if ((is_spare || now >= begin_to_steal + looks_for || !may_look()) && sleeps_until() > now) break;
-            for (unsigned i = 0; i < pauses_between_looks; ++i) cpu_pause();
+            pause_for(between_looks);
             // To a thread that brings work, or to one with work that the system has put behind this one. Before a timer
             // for which the worker stays awake it would come back too late.
             if (sleeps_until() > now) yield_processor();
@@ -289,20 +288,18 @@ bool pool_worker::others_serve_events() const noexcept {
     return &looker != this && pool_.idle_.awake() > 1 && is_left_to(looker);
 }
 
-/// A fork that was pushed a moment ago is most likely popped by its maker; one that lies there over a few glances is
-/// not.
+/// A coroutine that was pushed a moment ago is most likely taken by its worker; one that a second look finds is not.
 bool pool_worker::work_lies() const noexcept {
     if (pool_.has_shared()) return true;
     for (const auto& w : pool_.workers_) {
-        const std::uint64_t pushed = w->lone_pushes_.load(memory_order_relaxed);
-        bool lies = true;
-        for (int i = 0; lies && i < lone_glances; ++i) {
-            const std::size_t queued = is_left_to(*w) ? w->forks_.size() : w->queued();
-            if (queued > 1) break;
-            lies = queued != 0 && w->lone_pushes_.load(memory_order_relaxed) == pushed;
-            if (lies) pause_for(between_glances);
-        }
-        if (lies) return true;
+        const auto moves = [&] { return w->lone_pushes_.load(memory_order_relaxed) + w->ready_.look().taken; };
+        const auto queued = [&] { return is_left_to(*w) ? w->forks_.size() : w->queued(); };
+        const std::uint64_t before = moves();
+        const std::size_t at_first = queued();
+        if (at_first > 1) return true;
+        if (at_first == 0) continue;
+        pause_for(between_looks);
+        if (queued() != 0 && moves() == before) return true;
     }
     return false;
 }
@@ -440,7 +437,7 @@ void pool_worker::park(pool_events::seat seat) noexcept {
     };
     const bool looks_out = pool_.size() > 1 && (quiet_looks_ <= most_quiet_looks || pool_.lone_pushes() != pushed_);
     // What was pushed a moment before is in sight then. Where all are parked, none pushes.
-    if (!looks_out && !pool_.idle_.all_parked()) pause_for(between_glances);
+    if (!looks_out && !pool_.idle_.all_parked()) pause_for(steal_backoff::lines_cost);
     pool_.idle_.sleep(parker_, looks_out, stays_awake, keeps_lookout, park);
     timers_.end_park();
     pool_.idle_.end_park(parker_);

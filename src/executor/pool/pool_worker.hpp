@@ -76,8 +76,6 @@ public:
 
 private:
     friend class thread_pool;
-    static constexpr clock_tick between_glances =
-        700;  // nanoseconds; at a victim that may be computing, or at a lone coroutine
     static constexpr clock_tick shortest_lookout = 30'000;  // nanoseconds; between two looks of the look-out
     using counter = atomic<std::uint64_t>;  // written by one thread, read by any: relaxed, pairs with nothing
     static void count(counter& c) noexcept { c.store(c.load(memory_order_relaxed) + 1, memory_order_relaxed); }
@@ -165,14 +163,12 @@ private:
     bool steps_in_ = false;       // the guard found that no other worker looks
     bool lost_a_race_ = false;    // the last theft found its coroutine popped
     lone_ready lone_ready_;
-    pool_worker* victim_ = nullptr;          // of the last theft
-    std::uint64_t forked_there_ = 0;         // its forked() after that, or at the last glance
+    pool_worker* victim_ = nullptr;          // of the last theft; nullptr, too: it goes on with its own
+    std::uint64_t forked_there_ = 0;         // its forked() after that, and since:
+    clock_tick unchanged_since_ = 0;
     std::uint64_t pushed_ = 0;               // lone pushes of the pool, as its last look-out saw them
     clock_tick lookout_ = shortest_lookout;  // until its next look as the look-out
     int quiet_looks_ = 0;                    // of its look-outs in a row, without a new one
-    int glances_ = 0;                        // without a change, glances_enough at most; the last one at:
-    int changes_ = 0;                        // glances that saw one, since the last theft
-    clock_tick glanced_at_ = 0;
     busy_clock busy_;
     counter resumed_{0}, stolen_{0}, injected_{0}, sleeps_{0}, wakes_{0}, looks_{0};
     counter lone_pushes_{0};                      // of a coroutine onto empty queues while a worker slept

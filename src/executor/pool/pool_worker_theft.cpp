@@ -6,8 +6,6 @@
 namespace coflux::detail {
 namespace {
 
-constexpr int glances_enough = 6;         // as many without a change: it is
-constexpr int changes_enough = 2;         // as many changes: it is not
 constexpr unsigned victims_in_a_row = 8;  // then a look at what all may take
 
 }  // namespace
@@ -68,29 +66,19 @@ std::coroutine_handle<> pool_worker::steal_from(pool_worker& victim) noexcept {
     victim.stolen_from_.fetch_add(1, memory_order_relaxed);  // pairs with nothing: a hint for notify_one()
     count(stolen_);
     const std::uint64_t forked = victim.forked();
-    if (&victim != victim_ || forked != forked_there_) glances_ = 0;
+    if (&victim != victim_ || forked != forked_there_) unchanged_since_ = stolen_at_;
     victim_ = &victim;
     forked_there_ = forked;
-    changes_ = 0;
     return std::coroutine_handle<>::from_address(taken);
 }
 
-/// True once the victim of the last theft has been seen to neither push nor take for a while: it computes, and is
-/// slowed down by nothing that thieves do. A glance takes a line from a victim that does not compute: the second change
-/// ends them.
+/// True once the victim of the last theft has neither pushed nor taken for as long as a few of its steps take: it
+/// computes, and is slowed down by nothing that thieves do. A look takes a line from a victim that does not compute, so
+/// the first change ends them.
 bool pool_worker::victim_computes(clock_tick now) noexcept {
-    if (victim_ == nullptr || changes_ == changes_enough) return false;
-    if (glances_ < glances_enough && now - glanced_at_ < between_glances) return false;
-    glanced_at_ = now;
-    const std::uint64_t forked = victim_->forked();
-    if (forked != forked_there_) {
-        forked_there_ = forked;
-        glances_ = 0;
-        ++changes_;
-        return false;
-    }
-    glances_ = std::min(glances_ + 1, glances_enough);
-    return glances_ == glances_enough;
+    if (victim_ == nullptr) return false;
+    if (victim_->forked() != forked_there_) victim_ = nullptr;
+    return victim_ != nullptr && now - unchanged_since_ >= victim_->rounds_.few_steps();
 }
 
 }  // namespace coflux::detail
