@@ -22,7 +22,6 @@ namespace {
 constexpr clock_tick watch_period = 10'000'000;  // nanoseconds; between the looks of a sleeper while other workers work
 constexpr std::size_t most_watches = 8;          // in that time, of all sleepers together: a look reads all queues
 constexpr clock_tick longest_watch = 100 * watch_period;  // between the looks of one where very many sleep
-constexpr int most_quiet_looks = 2;                       // without a push, until it is no longer
 constexpr int rounds_of_a_maker = 4;                      // in a row, until what lies beneath its child goes first
 constexpr clock_tick between_looks = steal_backoff::lines_cost / 2;  // of a worker without work
 
@@ -388,8 +387,7 @@ void pool_worker::park(pool_events::seat seat) noexcept {
     const auto keeps_lookout = [&] {
         if (!std::exchange(first, false)) count(looks_);
         const std::uint64_t now = pool_.lone_pushes();
-        quiet_looks_ = std::exchange(pushed_, now) == now ? std::min(quiet_looks_ + 1, most_quiet_looks + 1) : 0;
-        return quiet_looks_ <= most_quiet_looks;
+        return std::exchange(pushed_, now) != now || lookout_ < pool_events::latest_look;
     };
     memory_.begin();
     clock_tick give_back_at = gives_back_at();
@@ -435,7 +433,8 @@ void pool_worker::park(pool_events::seat seat) noexcept {
         lookout_ = shortest_lookout;
         return true;
     };
-    const bool looks_out = pool_.size() > 1 && (quiet_looks_ <= most_quiet_looks || pool_.lone_pushes() != pushed_);
+    const bool looks_out =
+        pool_.size() > 1 && (pool_.lone_pushes() != pushed_ || lookout_ < pool_events::latest_look);
     // What was pushed a moment before is in sight then. Where all are parked, none pushes.
     if (!looks_out && !pool_.idle_.all_parked()) pause_for(steal_backoff::lines_cost);
     pool_.idle_.sleep(parker_, looks_out, stays_awake, keeps_lookout, park);

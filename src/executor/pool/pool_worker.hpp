@@ -76,7 +76,7 @@ public:
 
 private:
     friend class thread_pool;
-    static constexpr clock_tick shortest_lookout = 30'000;  // nanoseconds; between two looks of the look-out
+    static constexpr clock_tick shortest_lookout = pool_events::latest_look / 16;  // doubled with each look in vain
     using counter = atomic<std::uint64_t>;  // written by one thread, read by any: relaxed, pairs with nothing
     static void count(counter& c) noexcept { c.store(c.load(memory_order_relaxed) + 1, memory_order_relaxed); }
 
@@ -168,7 +168,6 @@ private:
     clock_tick unchanged_since_ = 0;
     std::uint64_t pushed_ = 0;               // lone pushes of the pool, as its last look-out saw them
     clock_tick lookout_ = shortest_lookout;  // until its next look as the look-out
-    int quiet_looks_ = 0;                    // of its look-outs in a row, without a new one
     busy_clock busy_;
     counter resumed_{0}, stolen_{0}, injected_{0}, sleeps_{0}, wakes_{0}, looks_{0};
     counter lone_pushes_{0};                      // of a coroutine onto empty queues while a worker slept
