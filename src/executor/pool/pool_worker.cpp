@@ -19,9 +19,7 @@
 namespace coflux::detail {
 namespace {
 
-constexpr clock_tick watch_period = 10'000'000;  // nanoseconds; between the looks of a sleeper while other workers work
-constexpr std::size_t most_watches = 8;          // in that time, of all sleepers together: a look reads all queues
-constexpr clock_tick longest_watch = 100 * watch_period;  // between the looks of one where very many sleep
+constexpr clock_tick watch_period = 10'000'000;  // nanoseconds; between the looks of all sleepers while others work
 constexpr int rounds_of_a_maker = 4;                      // in a row, until what lies beneath its child goes first
 constexpr clock_tick between_looks = steal_backoff::lines_cost / 2;  // of a worker without work
 
@@ -303,11 +301,6 @@ bool pool_worker::work_lies() const noexcept {
     return false;
 }
 
-/// How long a sleeper that is not the look-out is parked while other workers work, where so many are.
-clock_tick pool_worker::watch_of_one(std::uint32_t of) noexcept {
-    return std::min(watch_period * std::max<clock_tick>(of / most_watches, 1), longest_watch);
-}
-
 clock_tick pool_worker::gives_back_at() const noexcept {
     const std::chrono::nanoseconds kept = pool_.options_.keep_memory;
     if (kept == std::chrono::nanoseconds::max()) return os::parker::never;
@@ -397,8 +390,8 @@ void pool_worker::park(pool_events::seat seat) noexcept {
         const bool watches = r == idle_workers::rest::while_others_work;
         clock_tick look = os::parker::never;
         if (watches) {
-            // relaxed: how many they are decides how long, and nothing else
-            look = tick_now() + watch_of_one(pool_.watching_.fetch_add(1, memory_order_relaxed) + 1);
+            // A look reads all queues, so they look by turns. relaxed: how many they are decides how long, nothing else
+            look = tick_now() + watch_period * (pool_.watching_.fetch_add(1, memory_order_relaxed) + 1);
         } else if (!idle) {
             look = tick_now() + (pool_.idle_.awake() == 0 ? pool_events::latest_look : lookout_);
             lookout_ = std::min(lookout_ * 2, pool_events::latest_look);

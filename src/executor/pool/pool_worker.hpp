@@ -136,7 +136,6 @@ private:
     }
     /// When a worker that parks now gives back memory.
     clock_tick gives_back_at() const noexcept;
-    [[nodiscard]] static clock_tick watch_of_one(std::uint32_t of) noexcept;
     void notify_one() noexcept override;
     void notify_of_lone() noexcept override { notify_of(ready_.size() <= lone_ready::pair ? 1 : queued()); }
     void notify_of(std::size_t queued) noexcept;
