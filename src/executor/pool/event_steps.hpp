@@ -1,11 +1,12 @@
 // How long completed operations keep a worker at work: whether they are worth another worker's wake-up.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 
 #include <coflux/base/atomic.hpp>
 #include <coflux/time/clock.hpp>
+
+#include "typical_time.hpp"
 
 namespace coflux::detail {
 
@@ -19,8 +20,6 @@ class event_steps {
 public:
     static constexpr clock_tick worth_a_wake = 200'000;
     static constexpr clock_tick first = worth_a_wake / 8;  // until something has been measured
-    static constexpr clock_tick least = worth_a_wake / 400;
-    static constexpr clock_tick most = worth_a_wake;
 
     /// The worker had nothing to do, and finds `found` that have ended. 0: it found something else, which is not
     /// measured.
@@ -36,31 +35,24 @@ public:
     }
     /// A look that may find `most` has found `found`.
     void looked(std::size_t found, std::size_t most) noexcept {
-        const std::size_t behind = behind_.load(memory_order_relaxed);
-        behind_.store(found < most ? 0 : std::min(behind + found, most_behind), memory_order_relaxed);
+        behind_.store(found < most ? 0 : behind_.load(memory_order_relaxed) + found, memory_order_relaxed);
     }
-    /// It has nothing to do. The middle one of many measures counts, not their mean: a worker that lost its processor
-    /// now and then measures that, too.
+    /// It has nothing to do.
     void end(clock_tick now) noexcept {
-        if (found_ == 0) return;
-        const bool longer = (now - began_) / found_ > one();
-        const clock_tick one = this->one();
-        one_.store(std::clamp(longer ? one + one / 16 : one - one / 16, least, most), memory_order_relaxed);
+        if (found_ != 0) one_.add((now - began_) / found_);
         found_ = 0;
     }
 
     // Any thread; to others a hint.
-    [[nodiscard]] clock_tick one() const noexcept { return one_.load(memory_order_relaxed); }
+    [[nodiscard]] clock_tick one() const noexcept { return one_.now(); }
     [[nodiscard]] bool are_worth_a_wake(std::size_t queued) const noexcept {
         return (queued + behind_.load(memory_order_relaxed)) * one() >= worth_a_wake;
     }
 
 private:
-    static constexpr std::size_t most_behind = 1000;
-
     clock_tick began_ = 0;
     std::size_t found_ = 0;  // 0: nothing is measured now
-    atomic<clock_tick> one_{first};
+    typical_time one_{first};
     atomic<std::size_t> behind_{0};  // what full looks in a row have found; written by its own thread
 };
 

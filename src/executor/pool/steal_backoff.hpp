@@ -7,6 +7,8 @@
 
 #include <coflux/time/clock.hpp>
 
+#include "typical_time.hpp"
+
 namespace coflux::detail {
 
 /// The policy of a thief, without a clock: the caller passes times, in nanoseconds. One thread.
@@ -23,7 +25,7 @@ public:
     static constexpr clock_tick first = 2 * lines_cost;     // doubled each time
 
     /// The fence of a theft took so long.
-    void fence_took(clock_tick t) noexcept { fence_eighths_ += std::min(t, most_of_a_fence) - fence_eighths_ / 8; }
+    void fence_took(clock_tick t) noexcept { fence_.add(t); }
     /// The side that orders a theft and the owner's pops.
     enum class by : std::uint8_t { owner, fence };
     /// The thief has stolen something, or has lost a race.
@@ -45,20 +47,17 @@ public:
     [[nodiscard]] clock_tick wait() const noexcept { return wait_; }
     /// The cost of the last theft.
     [[nodiscard]] clock_tick cost() const noexcept { return cost_; }
-    [[nodiscard]] clock_tick longest_wait() const noexcept { return std::min(longest * cost_, most_wait); }
+    [[nodiscard]] clock_tick longest_wait() const noexcept { return longest * cost_; }
 
 private:
-    static constexpr clock_tick most_of_a_fence = 20 * lines_cost;  // else the thief had no processor
-    static constexpr clock_tick most_wait = 200 * lines_cost;
-
     [[nodiscard]] clock_tick next() const noexcept { return std::clamp(wait_ * 2, first, longest_wait()); }
 
-    [[nodiscard]] clock_tick fence_of_both() const noexcept { return fence_eighths_ / 4; }
+    [[nodiscard]] clock_tick fence_of_both() const noexcept { return 2 * fence_.now(); }
 
     clock_tick cost_ = lines_cost;
     clock_tick wait_ = 0;
     clock_tick credit_ = 0;
-    clock_tick fence_eighths_ = 0;  // eight times the average
+    typical_time fence_{lines_cost};
 };
 
 }  // namespace coflux::detail
