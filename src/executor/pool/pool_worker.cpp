@@ -199,11 +199,10 @@ std::coroutine_handle<> pool_worker::take_injected() noexcept {
 std::coroutine_handle<> pool_worker::search() noexcept {
     const clock_tick ran_out = tick_now();
     const bool served_events = event_steps_.measures();
-    bool is_spare = served_events && others_serve_events();
     busy_.end(ran_out);
     event_steps_.end(ran_out);
     if (std::exchange(stole_, false)) steal_backoff_.theft_ended(ran_out - stolen_at_);
-    if (!is_spare && look_at_events()) {
+    if (look_at_events()) {
         event_steps_.begin(ran_out, queued());
         if (void* const ready = ready_.take()) {
             busy_.begin(ran_out);
@@ -218,12 +217,12 @@ std::coroutine_handle<> pool_worker::search() noexcept {
         clock_tick now = begin;
         for (;;) {
             now = tick_now();
-            from_events = (!is_spare && look_at_events()) || ready_.size() != 0;  // of the look, or of the sleep before
+            from_events = look_at_events() || ready_.size() != 0;  // found by this look or during the sleep
             if (from_events || (!timers_.nothing_to_look_at() && hand_out_timers(now))) {
                 if (void* const ready = ready_.take()) found = std::coroutine_handle<>::from_address(ready);
             }
             if (!found) found = pool_.high_.queue.take();
-            if (!found && !is_spare && (now >= begin_to_steal || victim_computes(now))) {
+            if (!found && (now >= begin_to_steal || victim_computes(now))) {
                 found = steal();
                 if (!found && std::exchange(lost_a_race_, false)) {
                     steal_backoff_.lost_a_race();
@@ -234,7 +233,7 @@ std::coroutine_handle<> pool_worker::search() noexcept {
             if (!found) found = pool_.low_.queue.take();
             if (found || pool_.idle_.ended()) break;
             const clock_tick looks_for = served_events ? 0 : spin_.now();
-            if ((is_spare || now >= begin_to_steal + looks_for || !may_look()) && sleeps_until() > now) break;
+            if ((now >= begin_to_steal + looks_for || !may_look()) && sleeps_until() > now) break;
             pause_for(between_looks);
             // To a thread that brings work, or to one with work that the system has put behind this one. Before a timer
             // for which the worker stays awake it would come back too late.
@@ -260,7 +259,6 @@ std::coroutine_handle<> pool_worker::search() noexcept {
         }
         steal_backoff_.parked();
         sleep();
-        is_spare = false;
         if (pool_.idle_.ended() && !work_in_sight()) return nullptr;
     }
 }
@@ -279,10 +277,6 @@ bool pool_worker::work_in_sight_of_others() const noexcept {
 bool pool_worker::is_left_to(const pool_worker& other) const noexcept {
     return pool_.events_.is_looker(other.position_, tick_now()) &&
            !other.event_steps_.are_worth_a_wake(other.ready_.size());
-}
-bool pool_worker::others_serve_events() const noexcept {
-    const pool_worker& looker = *pool_.workers_[pool_.events_.looked_by()];
-    return &looker != this && pool_.idle_.awake() > 1 && is_left_to(looker);
 }
 
 /// A coroutine that was pushed a moment ago is most likely taken by its worker; one that a second look finds is not.

@@ -111,7 +111,6 @@ private:
     /// worker counts what it pushes.
     bool work_lies() const noexcept;
     bool is_left_to(const pool_worker& other) const noexcept;
-    bool others_serve_events() const noexcept;
     void look_at_clock() noexcept;
     void look_at_timers() noexcept {
         if (timers_.nothing_to_look_at()) return;
