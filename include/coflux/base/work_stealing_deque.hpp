@@ -120,7 +120,7 @@ public:
 
     /// Any thread: what the owner pushes onto an empty deque lies there long enough to be stolen: the next ones are
     /// shared with their push, where a thief asks.
-    void share_lone() noexcept { lone_shares_.store(most_lone_shares, memory_order_relaxed); }  // a hint, as a request
+    void share_lone() noexcept { lone_shares_.store(lone_ones, memory_order_relaxed); }  // a hint, as a request
 
     /// Number of elements; exact for the owner when there is no thief, a hint for all other threads.
     std::size_t size() const noexcept {
@@ -281,7 +281,7 @@ private:
             lone_shares_.store(shares - 1, memory_order_relaxed);
             return false;
         }
-        if (++kept_ % kept_for_a_request == 0) {
+        if (++kept_ % lone_ones == 0) {
             make_room(b);
             fast_from_.store(shared_, memory_order_relaxed);
         }
@@ -324,8 +324,8 @@ private:
         buffer_.store(bigger, memory_order_release);  // pairs with the acquire of a thief: the copies are visible
     }
 
-    static constexpr std::uint32_t most_lone_shares = 16;
-    static constexpr std::uint32_t kept_for_a_request = 64;
+    // That are shared after a theft of one, and that are kept until a request is dropped.
+    static constexpr std::uint32_t lone_ones = 16;
     static constexpr std::int64_t nowhere = std::numeric_limits<std::int64_t>::max();
     static constexpr std::int64_t none = std::numeric_limits<std::int64_t>::min();
 
