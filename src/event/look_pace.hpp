@@ -16,19 +16,15 @@ public:
     static constexpr std::uint64_t share = 64;
     static constexpr std::uint64_t longest = 450'000;  // 150 us at 3 GHz
 
-    /// `least`: between two looks without work.
-    explicit look_pace(std::uint64_t least = 0) noexcept : least_(least) {}
-
     [[nodiscard]] bool wants_a_look(std::uint64_t cycles, bool has_work) const noexcept {
-        return cycles - looked_at_ >= (has_work ? apart_ : least_);
+        return !has_work || cycles - looked_at_ >= apart_;
     }
     void looked(std::uint64_t began, std::uint64_t ended) noexcept {
         looked_at_ = ended;
-        apart_ = std::clamp((ended - began) * share, least_, longest);
+        apart_ = std::min((ended - began) * share, longest);
     }
 
 private:
-    const std::uint64_t least_;
     std::uint64_t looked_at_ = 0;
     std::uint64_t apart_ = 0;
 };

@@ -157,8 +157,8 @@ private:
     spin_budget spin_;
     bool gathers_events_ = false;  // what it queues now wakes no worker
     event_steps event_steps_;
-    look_pace event_pace_{6000};  // 2 us at 3 GHz: the others search, too
-    bool steps_in_ = false;       // the guard found that no other worker looks
+    look_pace event_pace_;
+    bool steps_in_ = false;     // the guard found that no other worker looks
     bool lost_a_race_ = false;    // the last theft found its coroutine popped
     lone_ready lone_ready_;
     pool_worker* victim_ = nullptr;          // of the last theft; nullptr, too: it goes on with its own

@@ -28,12 +28,4 @@ TEST(look_pace, looks_within_a_bound_whatever_a_look_took) {
     EXPECT_TRUE(pace.wants_a_look(1'000'000'000 + look_pace::longest, true));
 }
 
-TEST(look_pace, leaves_the_source_to_others_for_a_moment_also_without_work) {
-    look_pace pace{6'000};
-    pace.looked(1'000, 1'010);
-    EXPECT_FALSE(pace.wants_a_look(1'010 + 5'999, false));
-    EXPECT_TRUE(pace.wants_a_look(1'010 + 6'000, false));
-    EXPECT_FALSE(pace.wants_a_look(1'010 + 5'999, true));
-}
-
 }  // namespace
