@@ -221,7 +221,6 @@ std::coroutine_handle<> pool_worker::search() noexcept {
             if (from_events || (!timers_.nothing_to_look_at() && hand_out_timers(now))) {
                 if (void* const ready = ready_.take()) found = std::coroutine_handle<>::from_address(ready);
             }
-            if (!found) found = pool_.high_.queue.take();
             if (!found && (now >= begin_to_steal || victim_computes(now))) {
                 found = steal();
                 if (!found && std::exchange(lost_a_race_, false)) {
@@ -229,7 +228,7 @@ std::coroutine_handle<> pool_worker::search() noexcept {
                     begin_to_steal = now + steal_backoff_.wait();
                 }
             }
-            if (!found) found = take_injected();
+            if (!found) found = take_shared();
             if (!found) found = pool_.low_.queue.take();
             if (found || pool_.idle_.ended()) break;
             const clock_tick looks_for = served_events ? 0 : spin_.now();
