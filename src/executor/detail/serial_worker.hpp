@@ -11,7 +11,7 @@
 #include <coflux/time/clock.hpp>
 
 #include "executor/pool/round_clock.hpp"
-#include "executor/pool/spilled_ready.hpp"
+#include "executor/detail/spilled_ready.hpp"
 #include "intake.hpp"
 
 namespace coflux::detail {

@@ -1,5 +1,5 @@
 // Coroutines that a ready ring has no room for.
-#include "../../../src/executor/pool/spilled_ready.hpp"
+#include "../../../src/executor/detail/spilled_ready.hpp"
 
 #include <gtest/gtest.h>
 
