@@ -17,7 +17,7 @@ namespace coflux::detail {
 ///
 /// A round has as many ticks as take `round_time`, a fortieth of the bound, at the pace of the last ones, `most_ticks`
 /// at most, and two at least: one for what comes in turn, one for the newest fork. The clock is read between rounds,
-/// and only when `cycles_between_looks` have passed, which is once in tens of rounds of short steps.
+/// and only when as many cycles have passed as `round_time` has nanoseconds: once in tens of rounds of short steps.
 class round_clock {
 public:
     static constexpr std::int32_t most_ticks = 61;
@@ -27,12 +27,11 @@ public:
     /// what is ready and a timer wait for one or two.
     explicit round_clock(clock_tick bound = 1'000'000) noexcept
         : round_time(bound / 40),
-          oldest_after(bound / 4 * 3),
-          cycles_between_looks(bound / 32) {}
+          oldest_after(bound / 4 * 3) {}
 
     /// True if the caller should read the clock and call look().
     [[nodiscard]] bool wants_a_look(std::uint64_t cycles) const noexcept {
-        return cycles - looked_at_cycle_ >= cycles_between_looks;
+        return cycles - looked_at_cycle_ >= round_time;
     }
     void look(clock_tick now, std::uint64_t cycles) noexcept {
         if (ticks_since_ != 0) {
@@ -94,7 +93,6 @@ public:
 
     const clock_tick round_time;
     const clock_tick oldest_after;
-    const std::uint64_t cycles_between_looks;  // at 3 GHz a hundredth of the bound
 
 private:
     clock_tick looked_at_ = 0;
