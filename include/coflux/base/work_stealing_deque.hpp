@@ -14,7 +14,7 @@
 //   * the owner takes a lone element as a thief would, by the CAS on `top` alone, so that no pop has two locked
 //     instructions;
 //   * `pop_if` pops the youngest element only if it is the expected one;
-//   * `fetch_ahead` prefetches what the owner of a long queue is going to take;
+//   * `fetch_ahead` prefetches what the owner is going to take;
 //   * the owner caches `top` and the buffer; old buffers live as long as the deque, so a slow thief never reads
 //   freed memory.
 // The page docs/design/thread_pool.md has the state table and the argument.
@@ -87,10 +87,9 @@ public:
         return take(b);
     }
 
-    /// Owner: fetches what the next `n` pops give into the cache, if the queue is so long that it has left it.
+    /// Owner: fetches what the next `n` pops give into the cache.
     void fetch_ahead(std::int64_t n) const noexcept {
         const std::int64_t b = bottom_.load(memory_order_relaxed);
-        if (b - top_.load(memory_order_relaxed) <= long_queue) return;
         for (std::int64_t i = 1; i <= n; ++i) prefetch(cells_[b - i].load(memory_order_relaxed));
     }
 
@@ -129,8 +128,6 @@ public:
     }
 
 private:
-    /// The targets of a longer queue have left the caches since they were pushed: fetch ahead of the owner.
-    static constexpr std::int64_t long_queue = 1024;
     static COFLUX_INLINE void prefetch(const void* item) noexcept {
         __builtin_prefetch(item);
         __builtin_prefetch(static_cast<const char*>(item) + cache_line);

@@ -135,7 +135,8 @@ bool pool_worker::others_are_due() noexcept {
 
 bool pool_worker::budget_exhausted() noexcept {
     if (gives_way() || others_are_due()) return true;
-    forks_.fetch_ahead(tick_budget_);
+    // What a queue that has outgrown its first room is made of has left the caches since it was pushed.
+    if (forks_.size() > first_capacity) forks_.fetch_ahead(tick_budget_);
     --tick_budget_;  // the fork that the parent pops now
     return false;
 }
