@@ -36,8 +36,8 @@ struct thread_pool_options {
     /// again and again, and not at all after it has served sockets, whose next event wakes it, where the process has
     /// one processor, or where more workers are awake than processors. To wake a parked worker costs the waker 5 to 10
     /// us, and the woken worker 10 to 30 us more; looking costs one core for as long. 0 parks at once. While other
-    /// workers make forks that they pop themselves, one parked worker looks again every 30 us, so that a fork that they
-    /// leave does not wait for long.
+    /// workers make forks that they pop themselves, one parked worker looks again after 31 to 500 us, so that a fork
+    /// that they leave does not wait for long.
     std::chrono::nanoseconds spin = std::chrono::microseconds(50);
     /// How near the next deadline of a worker must be for it to keep looking until then and not to park. A worker that
     /// parks runs some 12 us late, up to 35 us after a long time; one that looks, well under 1 us. It costs a core for

@@ -10,8 +10,8 @@
 #include <coflux/core/detail/thread/worker.hpp>
 #include <coflux/time/clock.hpp>
 
-#include "executor/pool/round_clock.hpp"
 #include "executor/detail/spilled_ready.hpp"
+#include "executor/pool/round_clock.hpp"
 #include "intake.hpp"
 
 namespace coflux::detail {

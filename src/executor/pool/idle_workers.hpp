@@ -33,7 +33,7 @@ public:
         return workers_ - sleepers_of(idle_.load(memory_order_relaxed));  // pairs with nothing
     }
 
-    /// No worker is awake. What one of them queued before it parked is in sight.
+    /// No worker is awake. The caller sees all that they queued before they parked.
     [[nodiscard]] bool all_parked() const noexcept {
         // [idle.all_parked]
         return sleepers_of(idle_.load(memory_order_seq_cst)) == workers_;

@@ -20,7 +20,7 @@ namespace coflux::detail {
 namespace {
 
 constexpr clock_tick watch_period = 10'000'000;  // nanoseconds; between the looks of all sleepers while others work
-constexpr int rounds_of_a_maker = 4;                      // in a row, until what lies beneath its child goes first
+constexpr int rounds_of_a_maker = 4;             // in a row, until what lies beneath its child goes first
 constexpr clock_tick between_looks = steal_backoff::lines_cost / 2;  // of a worker without work
 
 void pause_for(clock_tick nanoseconds) noexcept {
@@ -135,7 +135,7 @@ bool pool_worker::others_are_due() noexcept {
 
 bool pool_worker::budget_exhausted() noexcept {
     if (gives_way() || others_are_due()) return true;
-    // What a queue that has outgrown its first room is made of has left the caches since it was pushed.
+    // The frames of a queue that has outgrown its first room have left the caches since they were pushed.
     if (forks_.size() > first_capacity) forks_.fetch_ahead(tick_budget_);
     --tick_budget_;  // the fork that the parent pops now
     return false;
@@ -420,9 +420,8 @@ void pool_worker::park(pool_events::seat seat) noexcept {
         lookout_ = shortest_lookout;
         return true;
     };
-    const bool looks_out =
-        pool_.size() > 1 && (pool_.lone_pushes() != pushed_ || lookout_ < pool_events::latest_look);
-    // What was pushed a moment before is in sight then. Where all are parked, none pushes.
+    const bool looks_out = pool_.size() > 1 && (pool_.lone_pushes() != pushed_ || lookout_ < pool_events::latest_look);
+    // A push of a moment before is in sight then. Where all are parked, none pushes.
     if (!looks_out && !pool_.idle_.all_parked()) pause_for(steal_backoff::lines_cost);
     pool_.idle_.sleep(parker_, looks_out, stays_awake, keeps_lookout, park);
     timers_.end_park();

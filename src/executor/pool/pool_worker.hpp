@@ -159,10 +159,10 @@ private:
     event_steps event_steps_;
     look_pace event_pace_;
     bool steps_in_ = false;     // the guard found that no other worker looks
-    bool lost_a_race_ = false;    // the last theft found its coroutine popped
+    bool lost_a_race_ = false;  // the last theft found its coroutine popped
     lone_ready lone_ready_;
-    pool_worker* victim_ = nullptr;          // of the last theft; nullptr, too: it goes on with its own
-    std::uint64_t forked_there_ = 0;         // its forked() after that, and since:
+    pool_worker* victim_ = nullptr;   // of the last theft; nullptr, too: it goes on with its own
+    std::uint64_t forked_there_ = 0;  // its forked() after that, and since:
     clock_tick unchanged_since_ = 0;
     std::uint64_t pushed_ = 0;               // lone pushes of the pool, as its last look-out saw them
     clock_tick lookout_ = shortest_lookout;  // until its next look as the look-out

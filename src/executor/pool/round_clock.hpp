@@ -25,9 +25,7 @@ public:
 
     /// `bound`: how long the oldest fork may wait, in nanoseconds. A round is much shorter: what came from outside,
     /// what is ready and a timer wait for one or two.
-    explicit round_clock(clock_tick bound = 1'000'000) noexcept
-        : round_time(bound / 40),
-          oldest_after(bound / 4 * 3) {}
+    explicit round_clock(clock_tick bound = 1'000'000) noexcept : round_time(bound / 40), oldest_after(bound / 4 * 3) {}
 
     /// True if the caller should read the clock and call look().
     [[nodiscard]] bool wants_a_look(std::uint64_t cycles) const noexcept {

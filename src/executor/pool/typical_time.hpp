@@ -1,4 +1,4 @@
-// What something mostly takes, by measures of which some are too long.
+// The time that something mostly takes, by measures of which some are too long.
 #pragma once
 
 #include <algorithm>
