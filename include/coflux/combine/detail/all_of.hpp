@@ -50,7 +50,19 @@ public:
     frame_control& operator[](std::size_t i) noexcept { return *frames_[i]; }
     static constexpr bool has_frame(std::size_t) noexcept { return true; }
 
-    auto await_resume() {
+    auto await_resume()
+        requires(!Results::takes_stops)
+    {
+        return take_results();
+    }
+    [[nodiscard("an error among the outcomes is lost: look at them")]] auto await_resume()
+        requires(Results::takes_stops)
+    {
+        return take_results();
+    }
+
+private:
+    COFLUX_INLINE auto take_results() {
         this->rethrow_failures();
         return [this]<std::size_t... I>(std::index_sequence<I...>) {
             return std::tuple<typename Results::template in_tuple<typename Handles::value_type>...>{
@@ -60,7 +72,6 @@ public:
         }(std::index_sequence_for<Handles...>{});
     }
 
-private:
     std::array<frame_control*, sizeof...(Handles)> frames_;
 };
 
@@ -146,7 +157,19 @@ public:
         emptied_ = true;
     }
 
-    auto await_resume() {
+    auto await_resume()
+        requires(!Results::takes_stops)
+    {
+        return take_results();
+    }
+    [[nodiscard("an error among the outcomes is lost: look at them")]] auto await_resume()
+        requires(Results::takes_stops)
+    {
+        return take_results();
+    }
+
+private:
+    COFLUX_INLINE auto take_results() {
         if constexpr (fixed_size != 0 && frame_after_nested_run == nested_frame::freed) {
             if (emptied_) [[likely]]
                 return take_words(std::make_index_sequence<fixed_size>());
@@ -159,7 +182,6 @@ public:
         }
     }
 
-private:
     using iterator = std::ranges::iterator_t<Range>;
     struct nothing {};
 

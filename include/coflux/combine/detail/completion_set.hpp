@@ -184,7 +184,15 @@ public:
     }
 
     completion_awaiter(promise_base& p, completion_set& of) noexcept : completion_wait(p, of, Stops) {}
-    std::optional<indexed<given>> await_resume() {
+    std::optional<indexed<given>> await_resume()
+        requires Stops
+    {
+        resumed();
+        return finish(of_);
+    }
+    [[nodiscard("an error of the child is lost: look at its outcome")]] std::optional<indexed<given>> await_resume()
+        requires(!Stops)
+    {
         resumed();
         return finish(of_);
     }
