@@ -24,7 +24,7 @@ COLOURS = {"bare": "#8c8c8c", "std": "#cc79a7", COFLUX: "#d55e00", "asio": "#007
            "tokio": "#e6b000", "tokio_ct": "#56b4e9"}
 SPARE_COLOURS = ("#332288", "#882255", "#999933", "#6b3e1e", "#44aa99", "#aa4499", "#117733", "#cc6677", "#7570b3")
 # Told apart also on paper without colours.
-MARKERS = ("o", "s", "D", "^", "v", "P", "X", "*", "<", ">", "p", "h", "d", "8", "H", "x", "+", "1", "2")
+MARKERS = ("o", "s", "D", "^", "v", "P", "X", "*", "<", ">", "p", "h", "d", "8", "H", "x", "+", "1", "2", "3")
 # A linear axis hides what is this many times smaller than the greatest.
 LOG_FROM = 20.0
 # The width of a letter in the labels of an axis, with the gap to the next one in it.

@@ -83,6 +83,8 @@ RUNTIMES: dict[str, Runtime] = {runtime.name: runtime for runtime in (
     Runtime("tokio", "cargo/release/lab_tokio", CARGO, ("--runtime", "tokio"), others=TOKIO_IO, computes="tokio_ct", allocator=BEST),
     Runtime("tokio_ct", "cargo/release/lab_tokio", CARGO, ("--runtime", "tokio_ct"), others=TOKIO_IO, computes="tokio_ct",
             allocator=BEST, note="Tokio's current-thread scheduler: one thread, whatever the row's threads"),
+    Runtime("rayon", "cargo/rayon/release/lab_rayon", CARGO, allocator=BEST, only=("fib", "nqueens", "skynet", "spawn_join"),
+            note="fork and join alone, of threads that block in a join and work meanwhile"),
     Runtime("folly", "bin/lab_folly", FOLLY, allocator=BEST),
     Runtime("libevent", "bin/lab_libevent", "install libevent-dev", allocator=BEST,
             note="callbacks for I/O, not a runtime for tasks: rows of I/O only"),

@@ -21,7 +21,7 @@ class Arguments(LabTest):
             self.assert_refused(*arguments, says="suites: smoke, quick, seed, full")
             self.assert_refused(*arguments, says="workloads: accept_churn, cachecalc, cachecalc_sharded")
             self.assert_refused(*arguments, says="runtimes: bare, std, coflux, asio, tbb, libfork, toomanycooks, moodycamel, "
-                                                  "tokio, tokio_ct, folly, libevent, zeromq, go, seastar, timely, bytewax")
+                                                  "tokio, tokio_ct, rayon, folly, libevent, zeromq, go, seastar, timely, bytewax")
 
     def test_what_was_meant_is_told(self) -> None:
         self.assert_refused("--workload", "fib", "skynt", says="--workload: there is no 'skynt'; did you mean 'skynet'?")
