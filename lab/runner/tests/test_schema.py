@@ -112,6 +112,17 @@ class Earlier(unittest.TestCase):
             with self.assertRaisesRegex(results.ResultsError, says):
                 self.load(data)
 
+    def test_what_was_plain_and_no_page_teaches_is_an_expert_s(self) -> None:
+        rows = [result_row("coflux", [1.0], workload="skynet"), result_row("asio", [1.0], workload="skynet"),
+                result_row("coflux", [1.0], workload="fork_pool", params={"mode": "final"}),
+                result_row("coflux", [1.0], workload="fork_pool", params={"mode": "final"}, dress="expert"),
+                result_row("coflux", [1.0], workload="fork_pool", params={"mode": "immediate"}), result_row("coflux", [1.0])]
+        def dresses(**fields: object) -> list[tuple[str, str, str]]:
+            return [(row["workload"], row["runtime"], row["dress"]) for row in self.load(results_of(*rows) | fields)["rows"]]
+        self.assertEqual(dresses(), [("skynet", "coflux", "expert"), ("skynet", "asio", "plain"), ("fork_pool", "coflux", "expert"),
+                                     ("fork_pool", "coflux", "plain"), ("fib", "coflux", "plain")])
+        self.assertEqual([dress for _, _, dress in dresses(narrowed=[])], ["plain", "plain", "plain", "expert", "plain", "plain"])
+
     def test_every_version_before_this_one_can_be_read(self) -> None:
         for version in range(1, results.SCHEMA_VERSION + 1):
             schemas.to_present({"schema": version, "rows": []}, results.SCHEMA_VERSION)

@@ -1,4 +1,5 @@
 // Coroutines that wait between two calculations, and what excludes them: their executor, or a lock.
+// Idioms: docs/tour/01-first-program.md, docs/tour/00-if-you-know.md
 #include "cachecalc.hpp"
 
 #include "workloads.hpp"

@@ -1,4 +1,5 @@
 // Stages in a row, each of which waits at its channel for the one before it.
+// Idioms: docs/tour/00-if-you-know.md
 #include "workloads.hpp"
 
 #include <coflux/coflux.hpp>

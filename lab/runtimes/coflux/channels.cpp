@@ -1,4 +1,5 @@
 // Channels for any number of senders and receivers.
+// Idioms: docs/tour/00-if-you-know.md
 #include "definitions.hpp"
 #include "one_to_one.hpp"
 #include "workloads.hpp"

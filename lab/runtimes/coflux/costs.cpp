@@ -1,4 +1,5 @@
 // Coroutines that compute or wait one after the other, and the steps of a coroutine's life.
+// Idioms: docs/tour/01-first-program.md
 #include "coroutine_steps.hpp"
 #include "seed_work.hpp"
 #include "workloads.hpp"

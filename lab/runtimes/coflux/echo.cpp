@@ -1,4 +1,6 @@
 // echo: client and server as forks on one worker, or on one each in two processes.
+// Idioms: docs/tour/00-if-you-know.md, docs/tour/01-first-program.md, docs/tour/05-io.md,
+//   docs/howto/local-sockets-and-udp.md, docs/howto/tcp-server.md, examples/34_echo.cpp
 #include "echo.hpp"
 
 #include "io.hpp"

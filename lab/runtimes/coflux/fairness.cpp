@@ -1,4 +1,5 @@
 // A job that nothing awaits, beside a coroutine that forks and awaits.
+// Idioms: docs/tour/01-first-program.md
 #include "fairness.hpp"
 
 #include "open_scope.hpp"

@@ -1,4 +1,6 @@
 // Stream jobs on Kafka, each with one worker.
+// Idioms: docs/tour/01-first-program.md, docs/tour/04-waiting.md, docs/tour/06-a-stream-job.md,
+//   docs/howto/scale-out-on-kafka.md
 #include "kafka_work.hpp"
 #include "nexmark/rows.hpp"
 #include "whole_topic.hpp"

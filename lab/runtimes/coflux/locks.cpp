@@ -1,4 +1,5 @@
 // A lock that goes from coroutine to coroutine.
+// Idioms: docs/tour/00-if-you-know.md
 #include "workloads.hpp"
 
 #include <coflux/coflux.hpp>

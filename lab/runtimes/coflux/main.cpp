@@ -10,20 +10,25 @@ int main(int argc, char** argv) {
     harness::app app{"coflux", COFLUX_VERSION, "coflux frame pool"};
     constexpr const char* serial = "the same coroutines on a worker_executor: one thread, whatever --threads says";
     app.add("fork_noop", lab::fork_noop, "fork on noop_executor, awaited at once");
-    app.add("fork_pool", lab::fork_pool,
-            "forks of a pool task; final: kept in a vector and awaited from the youngest on");
-    app.add_expert("fork_pool", lab::fork_pool_expert, "immediate: each child is a call; final: as plain");
+    constexpr const char* by_hand = "the forks are awaited by hand, from the youngest on";
+    app.add("fork_pool", lab::fork_pool, "forks of a pool task; final: kept in a vector, under when_all");
+    app.add_expert("fork_pool", lab::fork_pool_expert,
+                   "immediate: each child is a call; final: awaited by hand, from the youngest on");
     app.add("pipeline", lab::pipeline, "each stage is a fork on the pool");
     app.add_expert("pipeline", lab::pipeline_expert, "each stage is a call");
-    app.add("spawn_join", lab::spawn_join, "forks of a pool task, kept in a vector and awaited from the youngest on");
+    app.add("spawn_join", lab::spawn_join, "forks of a pool task, kept in a vector, under when_all");
+    app.add_expert("spawn_join", lab::spawn_join_expert, by_hand);
     app.add("yield", lab::yield, "co_await coflux::yield()");
     app.add("call_overhead", lab::call_overhead, "co_await of a call");
     app.add_expert("call_overhead", lab::call_overhead_expert,
                    "the same coroutine on a worker_executor, where a callee runs in its caller's await");
     app.add("fairness", lab::fairness, "a fork whose handle is kept; forks of a pool task, awaited at once");
     app.add("fib", lab::fib, "fork n-1, call n-2, await the fork");
-    app.add("skynet", lab::skynet, "nine forks and a call a node; the forks are awaited from the youngest on");
-    app.add("nqueens", lab::nqueens, "a fork for each safe row, awaited from the youngest on");
+    app.add("skynet", lab::skynet, "an array of ten forks a node, under when_all");
+    app.add_expert("skynet", lab::skynet_expert,
+                   "nine forks and a call a node; the forks are awaited from the youngest on");
+    app.add("nqueens", lab::nqueens, "a fork for each safe row in a vector, under when_all");
+    app.add_expert("nqueens", lab::nqueens_expert, by_hand);
     app.add("matmul", lab::matmul, "forks that borrow the matrices, four at a time under when_all");
     app.add("channel_spsc", lab::channel_spsc, "make_spsc; a fork on each side");
     app.add_expert("channel_spsc", lab::channel_spsc_expert, serial);
@@ -63,8 +68,10 @@ int main(int argc, char** argv) {
     app.add("latency_under_load", lab::latency_under_load, "spawn() of a task_scope that a task keeps open");
     app.add("idle_tasks", lab::idle_tasks, "co_await of sleep_for in a fork a sleeper");
     app.add("memory_after", lab::memory_after, "forks of a pool task, as in spawn_join");
+    app.add_expert("memory_after", lab::memory_after_expert, by_hand);
     app.add("oversubscribed", lab::oversubscribed, "dynamic_channel; forks of a pool task, as in spawn_join");
-    app.add("unbalanced", lab::unbalanced, "a fork for each child, awaited from the youngest on");
+    app.add("unbalanced", lab::unbalanced, "a fork for each child in a vector, under when_all");
+    app.add_expert("unbalanced", lab::unbalanced_expert, by_hand);
     app.add("echo", lab::echo, "forks on a worker_executor; read_exactly and write_all, receive and send");
     app.add("echo_many", lab::echo_many, "serve() on a worker_executor; read_some and write_all in a call");
     app.add("echo_pool", lab::echo_pool, "serve() on a thread_pool, which has epoll; a task that computes and yields");

@@ -1,4 +1,5 @@
 // A matrix product by quadrants: forks that borrow the matrices, and work in the leaves.
+// Idioms: docs/tour/01-first-program.md
 #include "matrices.hpp"
 #include "workloads.hpp"
 

@@ -1,4 +1,5 @@
 // Nexmark over events that are in memory.
+// Idioms: docs/tour/01-first-program.md
 #include "nexmark_flows.hpp"
 #include "nexmark_work.hpp"
 #include "workloads.hpp"

@@ -1,4 +1,5 @@
 // Nexmark as stream jobs: each query is a flow of the events, with one worker.
+// Idioms: docs/tour/01-first-program.md, docs/tour/06-a-stream-job.md
 #pragma once
 
 #include "harness.hpp"

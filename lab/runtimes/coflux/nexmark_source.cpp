@@ -1,4 +1,5 @@
 // Nexmark over a file and over a topic, whose lines are events.
+// Idioms: docs/tour/01-first-program.md, docs/tour/04-waiting.md, docs/howto/scale-out-on-kafka.md
 #include "nexmark/line.hpp"
 #include "nexmark_flows.hpp"
 #include "nexmark_work.hpp"

@@ -1,12 +1,13 @@
 // A tree whose nodes have as many children as their boards have safe rows.
+// Idioms: docs/tour/01-first-program.md
 #include "board.hpp"
-#include "inplace_vector.hpp"
 #include "workloads.hpp"
 
 #include <coflux/coflux.hpp>
 
 #include <cstddef>
 #include <utility>
+#include <vector>
 
 namespace lab {
 namespace {
@@ -15,22 +16,22 @@ using pool = coflux::thread_pool_executor;
 using forked = coflux::fork<std::uint64_t, pool>;
 using watch_ref = coflux::borrowed<harness::stopwatch>;
 
-/// The ways to complete a board. The forks are awaited from the youngest on, as the worker's queue gives them back.
+/// The ways to complete a board.
 template <std::size_t N>
 forked completions(coflux::environment&, harness::board<N> board) {
     if (board.full()) {
         co_return 1;
     }
     auto&& here = co_await coflux::context();
-    harness::inplace_vector<forked, N> children;
+    std::vector<forked> children;
     for (int row = 0; row < board.size; ++row) {
         if (board.safe(row)) {
             children.push_back(completions(here, board.with(row)));
         }
     }
     std::uint64_t sum = 0;
-    for (; !children.empty(); children.pop_back()) {
-        sum += co_await std::move(children.back());
+    for (const std::uint64_t found : co_await coflux::when_all(std::move(children))) {
+        sum += found;
     }
     co_return sum;
 }

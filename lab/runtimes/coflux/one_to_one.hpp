@@ -1,5 +1,6 @@
 // One coroutine sends the numbers from 1 on, another receives them: the same code for whatever lies between, and for
 // each executor.
+// Idioms: docs/tour/00-if-you-know.md, docs/tour/01-first-program.md
 #pragma once
 
 #include "definitions.hpp"

@@ -1,4 +1,5 @@
 // How threads that are not of the pool start what they do not wait for.
+// Idioms: docs/tour/00-if-you-know.md, docs/tour/04-waiting.md
 #pragma once
 
 #include <coflux/coflux.hpp>

@@ -1,4 +1,5 @@
 // The queues that are made for one receiver.
+// Idioms: docs/tour/00-if-you-know.md, docs/tour/01-first-program.md
 #include "definitions.hpp"
 #include "one_to_one.hpp"
 #include "workloads.hpp"

@@ -1,4 +1,5 @@
 // Batches and records on their way: a coordinator, partitions and their receivers.
+// Idioms: docs/tour/00-if-you-know.md, docs/tour/01-first-program.md
 #include "definitions.hpp"
 #include "seed_work.hpp"
 #include "workloads.hpp"

@@ -1,4 +1,6 @@
 // Servers under the load of another process, the clients and servers of io_socket, and reads of a file.
+// Idioms: docs/tour/02-structure-and-stop.md, docs/tour/05-io.md, docs/tour/04-waiting.md, docs/howto/tcp-server.md,
+//   examples/46_file.cpp
 #include "fairness.hpp"
 #include "file_read.hpp"
 #include "io.hpp"

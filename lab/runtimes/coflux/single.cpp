@@ -1,4 +1,5 @@
 // Workloads of one coroutine after another: forks in place, calls, yields.
+// Idioms: docs/tour/02-structure-and-stop.md
 #include "definitions.hpp"
 #include "executors.hpp"
 #include "workloads.hpp"

@@ -1,4 +1,5 @@
 // Records and orders on their way as stream jobs: the paths of record_path, and the scenarios.
+// Idioms: docs/tour/00-if-you-know.md, docs/tour/01-first-program.md, docs/tour/06-a-stream-job.md
 #include "nexmark/rows.hpp"
 #include "scenario_work.hpp"
 #include "seed_work.hpp"

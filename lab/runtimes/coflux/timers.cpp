@@ -1,4 +1,5 @@
 // Timers: coroutines that sleep.
+// Idioms: docs/tour/01-first-program.md
 #include "definitions.hpp"
 #include "executors.hpp"
 #include "loads.hpp"

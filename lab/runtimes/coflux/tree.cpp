@@ -1,11 +1,12 @@
 // Fork-join trees.
+// Idioms: docs/tour/01-first-program.md
 #include "definitions.hpp"
 #include "workloads.hpp"
 
 #include <coflux/coflux.hpp>
 
 #include <array>
-#include <cstddef>
+#include <cstdint>
 #include <utility>
 
 namespace lab {
@@ -36,28 +37,18 @@ coflux::call<std::uint64_t> fib_call(coflux::environment&, std::uint64_t n) {
     co_return right + co_await std::move(left);
 }
 
-coflux::call<std::uint64_t> node_call(coflux::environment& env, std::uint64_t first, std::uint64_t leaves);
-
 coflux::fork<std::uint64_t, pool> node(coflux::environment&, std::uint64_t first, std::uint64_t leaves) {
-    if (leaves == 1) {
-        co_return first;
-    }
-    auto&& here = co_await coflux::context();
-    co_return co_await node_call(here, first, leaves);
-}
-
-/// Nine forks and a call, then the forks from the youngest on: that one is what the worker's queue gives back first.
-coflux::call<std::uint64_t> node_call(coflux::environment&, std::uint64_t first, std::uint64_t leaves) {
     if (leaves == 1) {
         co_return first;
     }
     auto&& here = co_await coflux::context();
     const std::uint64_t share = leaves / 10;
     const auto forked = [&](std::uint64_t i) { return node(here, first + i * share, share); };
-    std::array parts{forked(0), forked(1), forked(2), forked(3), forked(4), forked(5), forked(6), forked(7), forked(8)};
-    std::uint64_t sum = co_await node_call(here, first + 9 * share, share);
-    for (std::size_t i = parts.size(); i-- != 0;) {
-        sum += co_await std::move(parts[i]);
+    std::array parts{forked(0), forked(1), forked(2), forked(3), forked(4),
+                     forked(5), forked(6), forked(7), forked(8), forked(9)};
+    std::uint64_t sum = 0;
+    for (const std::uint64_t part : co_await coflux::when_all(std::move(parts))) {
+        sum += part;
     }
     co_return sum;
 }

@@ -1,4 +1,5 @@
 // A tree whose shape shows only as it is walked.
+// Idioms: docs/tour/01-first-program.md
 #include "uts.hpp"
 #include "workloads.hpp"
 
@@ -26,8 +27,8 @@ forked nodes_below(coflux::environment&, harness::uts_tree tree, harness::uts_no
     for (std::uint32_t c = 0; c < children; ++c) {
         all.push_back(nodes_below(here, tree, harness::uts_tree::child_of(node, c)));
     }
-    for (; !all.empty(); all.pop_back()) {
-        nodes += co_await std::move(all.back());
+    for (const std::uint64_t below : co_await coflux::when_all(std::move(all))) {
+        nodes += below;
     }
     co_return nodes;
 }

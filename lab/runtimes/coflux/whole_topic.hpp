@@ -1,4 +1,5 @@
 // The records of a topic that the runner has filled, as a source that ends.
+// Idioms: docs/tour/01-first-program.md
 #pragma once
 
 #include "harness.hpp"
