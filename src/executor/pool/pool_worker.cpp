@@ -216,8 +216,7 @@ std::coroutine_handle<> pool_worker::search() noexcept {
         bool from_events = false;
         clock_tick begin_to_steal = begin + steal_backoff_.wait();
         clock_tick now = begin;
-        for (;;) {
-            now = tick_now();
+        for (;; now = tick_now()) {
             from_events = look_at_events() || ready_.size() != 0;  // found by this look or during the sleep
             if (from_events || (!timers_.nothing_to_look_at() && hand_out_timers(now))) {
                 if (void* const ready = ready_.take()) found = std::coroutine_handle<>::from_address(ready);
@@ -258,7 +257,7 @@ std::coroutine_handle<> pool_worker::search() noexcept {
             return found;
         }
         steal_backoff_.parked();
-        sleep();
+        sleep(now);
         if (pool_.idle_.ended() && !work_in_sight()) return nullptr;
     }
 }
@@ -295,10 +294,10 @@ bool pool_worker::work_lies() const noexcept {
     return false;
 }
 
-clock_tick pool_worker::gives_back_at() const noexcept {
+clock_tick pool_worker::gives_back_at(clock_tick now) const noexcept {
     const std::chrono::nanoseconds kept = pool_.options_.keep_memory;
     if (kept == std::chrono::nanoseconds::max()) return os::parker::never;
-    return tick_now() + static_cast<clock_tick>(std::max(kept, std::chrono::nanoseconds(0)).count());
+    return now + static_cast<clock_tick>(std::max(kept, std::chrono::nanoseconds(0)).count());
 }
 
 // --- events ----------------------------------------------------------------------------------------------------------
@@ -353,11 +352,11 @@ bool pool_worker::park_until(clock_tick deadline, pool_events::seat at) noexcept
 // --- parking ---------------------------------------------------------------------------------------------------------
 
 /// Parks unless there is work after all. The caller looks again.
-void pool_worker::sleep() noexcept {
+void pool_worker::sleep(clock_tick now) noexcept {
     event_source* const source = pool_.events_.source();
     const pool_events::seat seat = source == nullptr ? pool_events::seat::none : pool_.events_.take_seat(position_);
     steps_in_ = false;
-    if (pool_.idle_.prepare_park(parker_, seat != pool_events::seat::none)) park(seat);
+    if (pool_.idle_.prepare_park(parker_, seat != pool_events::seat::none)) park(seat, now);
     if (seat == pool_events::seat::poller) {
         pool_.events_.leave_poll();
         if (source->has_found()) gather(*source);
@@ -367,17 +366,17 @@ void pool_worker::sleep() noexcept {
     }
 }
 
-void pool_worker::park(pool_events::seat seat) noexcept {
+void pool_worker::park(pool_events::seat seat, clock_tick now) noexcept {
     count(sleeps_);
     timers_.prepare_park();
     bool first = true;
     const auto keeps_lookout = [&] {
         if (!std::exchange(first, false)) count(looks_);
-        const std::uint64_t now = pool_.lone_pushes();
-        return std::exchange(pushed_, now) != now || lookout_ < pool_events::latest_look;
+        const std::uint64_t pushes = pool_.lone_pushes();
+        return std::exchange(pushed_, pushes) != pushes || lookout_ < pool_events::latest_look;
     };
     memory_.begin();
-    clock_tick give_back_at = gives_back_at();
+    clock_tick give_back_at = gives_back_at(now);
     bool has_lists = give_back_at != os::parker::never;
     const auto park = [&](idle_workers::rest r) {
         const bool idle = r == idle_workers::rest::for_ever;
@@ -400,7 +399,7 @@ void pool_worker::park(pool_events::seat seat) noexcept {
             if (idle) {
                 const bool again = memory_.give_back(true, [this] { return pool_.idle_.ended() || work_in_sight(); });
                 memory_.begin();
-                give_back_at = again ? gives_back_at() : os::parker::never;
+                give_back_at = again ? gives_back_at(tick_now()) : os::parker::never;
             } else {
                 (void)memory_.give_back(false, [until = tick_now() + longest_give_back] { return tick_now() > until; });
             }

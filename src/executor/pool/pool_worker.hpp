@@ -93,9 +93,9 @@ private:
     bool may_take_ready_of(const pool_worker& victim) noexcept;
     bool victim_computes(clock_tick now) noexcept;
     std::coroutine_handle<> search() noexcept;
-    void sleep() noexcept;
+    void sleep(clock_tick now) noexcept;
     bool park_until(clock_tick deadline, pool_events::seat at) noexcept;
-    void park(pool_events::seat seat) noexcept;
+    void park(pool_events::seat seat, clock_tick now) noexcept;
     /// Completed I/O. True if something became ready.
     bool look_at_events() noexcept {
         event_source* const s = pool_.events_.source();
@@ -133,8 +133,8 @@ private:
             static_cast<clock_tick>(std::max(pool_.options_.timer_spin, std::chrono::nanoseconds(0)).count());
         return due == timing_wheel::never ? due : due - std::min(due, spin);
     }
-    /// When a worker that parks now gives back memory.
-    clock_tick gives_back_at() const noexcept;
+    /// When a worker that parks at `now` gives back memory.
+    clock_tick gives_back_at(clock_tick now) const noexcept;
     void notify_one() noexcept override;
     void notify_of_lone() noexcept override { notify_of(ready_.size() <= lone_ready::pair ? 1 : queued()); }
     void notify_of(std::size_t queued) noexcept;
