@@ -64,6 +64,7 @@ struct pool {
             idle.begin_search(parkers[i]);
             std::coroutine_handle<> found = queue.take();
             if (!found) found = own.take();
+            if (!found && i != 0) idle.prepare_lookout(parkers[i]);
             idle.end_search(static_cast<bool>(found), work_in_sight);
             if (found) {
                 run(*static_cast<job*>(found.address()));
@@ -194,6 +195,7 @@ struct woken_by_itself : coflux::model::scenario<2> {
             idle.end_park(own);
             idle.begin_search(own);
             const std::coroutine_handle<> found = executor.own.take();
+            if (!found) idle.prepare_lookout(own);
             idle.end_search(static_cast<bool>(found), [] { return false; });
             if (found) {
                 ++only.ran;

@@ -131,6 +131,10 @@ public:
         return lookout_.load(memory_order_seq_cst) != nullptr;
     }
 
+    /// The worker at `parker` is about to leave its search and to sleep: it is the look-out, if no other worker is. A
+    /// pusher finds a searcher or a look-out, and wakes none between the two.
+    void prepare_lookout(const os::parker& parker) noexcept { (void)try_begin_lookout(parker); }
+
     /// How long a sleeper is parked, if it is not woken, before it looks for work.
     enum class rest : std::uint8_t {
         moment,  ///< it is the look-out, or was
@@ -177,7 +181,8 @@ private:
     bool try_begin_lookout(const os::parker& parker) noexcept {
         const os::parker* none = nullptr;
         // relaxed: what it was made for is seen by a look, or is late by a moment
-        return lookout_.compare_exchange_strong(none, &parker, memory_order_relaxed, memory_order_relaxed);
+        return lookout_.compare_exchange_strong(none, &parker, memory_order_relaxed, memory_order_relaxed) ||
+               none == &parker;
     }
     void end_lookout(const os::parker& parker) noexcept {
         // seq_cst: before the look at the idle word in sleep(); pairs with has_lookout()

@@ -245,6 +245,7 @@ std::coroutine_handle<> pool_worker::search() noexcept {
             if (crowded) return pool_.has_shared();
             return from_events ? event_steps_.are_worth_a_wake(queued()) || work_in_sight_of_others() : work_in_sight();
         };
+        if (!found && looks_out()) pool_.idle_.prepare_lookout(parker_);
         pool_.idle_.end_search(static_cast<bool>(found), is_more_in_sight,
                                stole_ && !crowded ? victim_->forks_.size() : 0);
         if (found) {
@@ -419,7 +420,7 @@ void pool_worker::park(pool_events::seat seat, clock_tick now) noexcept {
         lookout_ = shortest_lookout;
         return true;
     };
-    const bool looks_out = pool_.size() > 1 && (pool_.lone_pushes() != pushed_ || lookout_ < pool_events::latest_look);
+    const bool looks_out = this->looks_out();
     // A push of a moment before is in sight then. Where all are parked, none pushes.
     if (!looks_out && !pool_.idle_.all_parked()) pause_for(steal_backoff::lines_cost);
     pool_.idle_.sleep(parker_, looks_out, stays_awake, keeps_lookout, park);

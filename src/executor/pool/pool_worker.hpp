@@ -104,6 +104,10 @@ private:
     COFLUX_NOINLINE bool look_at(event_source& s) noexcept;
     void gather(event_source& s) noexcept;
     bool may_look() const noexcept { return spin_budget::may_look(pool_.processors_, pool_.idle_.awake()); }
+    /// It becomes the look-out when it parks, if no other worker is: not if it has gone off, and none was pushed since.
+    bool looks_out() const noexcept {
+        return pool_.size() > 1 && (pool_.lone_pushes() != pushed_ || lookout_ < pool_events::latest_look);
+    }
     bool work_in_sight() const noexcept;
     bool work_in_sight_of_others() const noexcept;
     std::size_t queued() const noexcept { return forks_.size() + ready_.size(); }
