@@ -1,5 +1,7 @@
-// Two coroutines wait for each other, and a dump says which ones, where, for what, and who made them.
+// Two coroutines wait for each other, and a dump says which ones, where, for what, and who made them; deadlocks() says
+// that they do.
 #include <coflux/coflux.hpp>
+#include <coflux/inspect/deadlocks.hpp>
 #include <coflux/inspect/dump.hpp>
 
 #include <cstdio>
@@ -30,6 +32,12 @@ coflux::task<void, pool> day(coflux::environment&, account* a, account* b) {
     co_await coflux::when_all(std::move(there), std::move(back));
 }
 
+/// Without folders, and with the same addresses each time.
+std::string plain(const std::string& text) {
+    const std::string files = std::regex_replace(text, std::regex("[^ ]*/"), "");
+    return std::regex_replace(files, std::regex("0x[0-9a-f]+"), "0x…");
+}
+
 int main() {
     pool executor{2};
     auto env = coflux::make_environment(executor);
@@ -42,7 +50,8 @@ int main() {
         text = coflux::inspect::dump();
     } while (text.find("2 coroutines: waits for a mutex") == std::string::npos ||
              text.find("1 coroutine: awaits") == std::string::npos);
-    std::printf("%s", std::regex_replace(text, std::regex("[^ ]*/"), "").c_str());  // without folders
+    std::printf("%s\n", plain(text).c_str());
+    for (const std::string& cycle : coflux::inspect::deadlocks()) std::printf("%s", plain(cycle).c_str());
 
     env.request_stop();
     root.join();

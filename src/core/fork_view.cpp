@@ -22,6 +22,7 @@ struct shared_node : waiter {
     explicit shared_node(shared_wait& w) noexcept : wait(&w) {
         coroutine = &w.coroutine();
         ended = &shared_node::frame_ended;
+        alone = true;
     }
 
     /// queued becomes `to`; false if another thread was first.

@@ -26,6 +26,7 @@ std::uint64_t group_key(const snapshot& s, const found_coroutine& c) noexcept {
     mix(key, c.place);
     mix(key, c.kind);
     if (c.state == coroutine_state::awaits) mix(key, s[static_cast<std::uint32_t>(c.of)].place);
+    if (c.holder != no_coroutine) mix(key, s[c.holder].place);
     std::uint32_t above = c.above;
     for (int i = 0; i < shown_above && above != no_coroutine; ++i) {
         mix(key, s[above].place);

@@ -46,6 +46,10 @@ void write_one(const snapshot& s, std::uint32_t i, places& where, bounded_text& 
         s.text_of_kind(c.kind, what, sizeof what);
         to.add(",\"waits_for\":").add_quoted(what);
         if (c.of != 0) to.add(",\"address\":\"").add_address(c.of).add("\"");
+        if (c.holder != no_coroutine) {
+            to.add(",\"holder\":");
+            add_id(s, c.holder, to);
+        }
     } else if (c.state == coroutine_state::awaits) {
         to.add(",\"awaits\":").add(c.kind).add(",\"awaited\":");
         add_id(s, static_cast<std::uint32_t>(c.of), to);

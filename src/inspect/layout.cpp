@@ -22,6 +22,7 @@ struct layout_access {
     static constexpr debug_layout record() noexcept {
         using join = join_snapshot;
         using joiner = environment_object::join_awaiter;
+        static_assert(offsetof(wait_operation, previous) == wait_operation::previous_at);
         constexpr auto counts = offsetof(environment, own_) + offsetof(own_counts, children);
         return {
             .magic = {'c', 'o', 'f', 'l', 'u', 'x', 0, 0},
@@ -82,6 +83,11 @@ struct layout_access {
             .threads = &registered_threads,
             .thread_count = most_registered_threads,
             .thread_current = offsetof(thread_state, current),
+            .waiter_alone = offsetof(waiter, alone),
+            .kind_queued_at = offsetof(wait_kind, queued_at),
+            .kind_holder_at = offsetof(wait_kind, holder_at),
+            .holder_tags = 3,
+            .no_holder = wait_kind::no_holder,
         };
     }
 };

@@ -87,6 +87,14 @@ struct debug_layout {
     const void* threads;
     std::uint32_t thread_count;
     std::uint32_t thread_current;  // a pointer to an environment: that of the coroutine that runs, if it is known
+
+    std::uint32_t waiter_alone;  // 8 bits, not 0: its coroutine waits for nothing else
+    // A kind has besides, 64 bits each: the place in the operation of a pointer that is null once it was woken, or 0;
+    // the place in the thing of a promise with `holder_tags`, or `no_holder`.
+    std::uint32_t kind_queued_at;
+    std::uint32_t kind_holder_at;
+    std::uint32_t holder_tags;
+    std::uint64_t no_holder;
 };
 
 }  // namespace coflux::detail

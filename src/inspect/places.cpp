@@ -18,6 +18,10 @@ void write_state(const snapshot& s, const found_coroutine& c, places& where, bou
         s.text_of_kind(c.kind, what, sizeof what);
         to.add("waits for ").add(what[0] != '\0' ? what : "something");
         if (c.of != 0) to.add(" at ").add_address(c.of);
+        if (c.holder != no_coroutine) {
+            to.add(", held by ");
+            where.write(s[c.holder].place, to);
+        }
         break;
     }
     case coroutine_state::awaits:

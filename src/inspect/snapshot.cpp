@@ -17,6 +17,7 @@ struct snapshot::tables {
     known_object objects[cached];
     known_waiter waiters[cached];
     known_kind kinds[cached];
+    known_holder holders[cached];
     char copies[slabs_at_once][std::size_t{64} * 1024];
 };
 
@@ -107,7 +108,9 @@ snapshot::snapshot() noexcept {
     if (slabs_ == nullptr || all_ == nullptr) return;
     for_each_slab([this](slab_copy& s, const char* copy) { find_in(s, copy); });
     resolve_waits();
+    resolve_calls();
     resolve_parents();
+    resolve_holders();
     find_running();
     for_each_slab([this](const slab_copy& s, const char* copy) { look_again(s, copy); });
     for (std::uint32_t i = 0; i < count_; ++i) {
@@ -194,14 +197,18 @@ void snapshot::find_in(slab_copy& s, const char* copy) noexcept {
         c.parent = load(environment, at.parent) & ~std::uint64_t{at.parent_tags};
         c.children = (word & at.word_scope_open) != 0 ? children_of(environment, closed) : 0;
         c.print = print_of(control);
+        c.holder = no_coroutine;
         c.bytes = static_cast<std::uint16_t>(size);
         c.is_call = (word & at.word_counted) == at.word_counted;
         c.moving = true;  // until the second look
         c.valid = false;
+        c.at_end = resume == 0;
+        c.is_stale = c.is_call && (marks & at.mark_generator) == 0;
         if (resume == 0) {
             c.state = closed && c.children != 0 ? coroutine_state::joins : coroutine_state::ended;
         } else if (c.is_call && c.join == at.join_detached) {
             c.state = coroutine_state::unawaited;
+            c.place = 0;  // it has no value yet
         } else if ((marks & at.mark_generator) != 0 && c.join == 0) {
             c.state = coroutine_state::generator;
         } else {
@@ -222,11 +229,14 @@ void snapshot::find_wait(found_coroutine& c, const char* frame, const char* end)
         const std::uint64_t of_kind = load(p, at.wait_kind - at.wait_promise);
         if (is_data(of_kind) && load(p, behind) != 0) {
             const known_kind& k = kind(of_kind);
-            if (k.valid && k.waits) {
+            const char* const operation = p - at.wait_promise;
+            // [dump.woken]
+            const bool is_woken = k.queued_at != 0 && load(operation, k.queued_at) == 0;
+            if (k.valid && k.waits && !is_woken) {
                 c.state = coroutine_state::waits;
                 c.kind = of_kind;
                 // [dump.thing]
-                const char* const thing = p - at.wait_promise + k.of_at;
+                const char* const thing = operation + k.of_at;
                 c.of = k.of_at != 0 && thing + step <= end ? load(thing) : 0;
                 return;
             }
@@ -246,21 +256,47 @@ void snapshot::look_again(const slab_copy& s, const char* copy) noexcept {
     }
 }
 
+/// True if that is new of `awaiter`.
+bool snapshot::note_await(std::uint32_t awaiter, std::uint32_t child) noexcept {
+    if (awaiter == no_coroutine || awaiter == child) return false;
+    found_coroutine& a = all_[awaiter];
+    if (a.state == coroutine_state::ended || a.state == coroutine_state::joins) return false;
+    const bool is_new = a.state != coroutine_state::awaits;
+    if (is_new) {
+        a.state = coroutine_state::awaits;
+        a.kind = 0;
+        a.of = child;
+    }
+    ++a.kind;
+    return is_new;
+}
+
+/// A call that awaits has begun, so its join word has its caller.
+void snapshot::note_call_chain(std::uint32_t awaiter) noexcept {
+    while (awaiter != no_coroutine && all_[awaiter].is_stale) {
+        all_[awaiter].is_stale = false;
+        const std::uint32_t caller = caller_of(awaiter);
+        if (!note_await(caller, awaiter)) return;
+        awaiter = caller;
+    }
+}
+
+std::uint32_t snapshot::caller_of(std::uint32_t call) const noexcept {
+    const std::uint64_t join = all_[call].join;
+    return (join & at.join_direct) != 0 ? of_environment(join & ~std::uint64_t{at.join_tags}) : no_coroutine;
+}
+
 void snapshot::resolve_waits() noexcept {
     const auto awaits = [this](std::uint32_t awaiter, std::uint32_t child) {
-        if (awaiter == no_coroutine || awaiter == child) return;
-        found_coroutine& a = all_[awaiter];
-        if (a.state == coroutine_state::ended || a.state == coroutine_state::joins) return;
-        if (a.state != coroutine_state::awaits) {
-            a.state = coroutine_state::awaits;
-            a.kind = 0;
-            a.of = child;
-        }
-        ++a.kind;
+        if (note_await(awaiter, child)) note_call_chain(awaiter);
     };
     for (std::uint32_t i = 0; i < count_; ++i) {
-        const found_coroutine& c = all_[i];
+        found_coroutine& c = all_[i];
         if (c.state == coroutine_state::ended) continue;  // it has woken what awaited it
+        if (c.is_stale) {
+            if (c.state == coroutine_state::waits || c.state == coroutine_state::joins) note_call_chain(i);
+            continue;
+        }
         std::uint64_t pointer = c.join & ~std::uint64_t{at.join_tags};
         if (pointer == 0) continue;
         if ((c.join & at.join_direct) != 0) {
@@ -276,39 +312,73 @@ void snapshot::resolve_waits() noexcept {
     }
 }
 
+/// Calls that are suspended in nothing that is known. One that has not begun has whatever was in its join word before:
+/// it has begun if that has a caller which may be waiting for it.
+void snapshot::resolve_calls() noexcept {
+    for (std::uint32_t i = 0; i < count_; ++i) {
+        found_coroutine& c = all_[i];
+        if (!c.is_stale || (c.state != coroutine_state::ready && c.state != coroutine_state::foreign)) continue;
+        const std::uint32_t caller = caller_of(i);
+        const bool may_wait =
+            caller != no_coroutine && caller != i &&
+            (all_[caller].state == coroutine_state::ready || all_[caller].state == coroutine_state::foreign);
+        // [dump.not_begun]
+        if (!may_wait) {
+            c.state = coroutine_state::unawaited;
+            c.place = 0;  // as the join word
+        } else {
+            note_call_chain(i);
+        }
+    }
+}
+
+void snapshot::resolve_holders() noexcept {
+    for (std::uint32_t i = 0; i < count_; ++i) {
+        found_coroutine& c = all_[i];
+        if (c.state != coroutine_state::waits || c.of == 0) continue;
+        const std::uint64_t holder_at = kind(c.kind).holder_at;
+        if (holder_at == at.no_holder) continue;
+        const std::uint64_t from = c.of + holder_at;
+        known_holder& known = tables_->holders[cache_place(from, cached)];
+        if (known.word != from) {
+            std::uint64_t word = 0;
+            known = {from, no_coroutine};
+            // [dump.holder]
+            if (read_word(from, word)) known.coroutine = of_environment(word & ~std::uint64_t{at.holder_tags});
+        }
+        c.holder = known.coroutine;
+    }
+}
+
 void snapshot::resolve_parents() noexcept {
     std::uint64_t last = 0;
-    std::uint32_t last_above = no_coroutine;
-    bool last_valid = false;
+    known_object of_last{};
     for (std::uint32_t i = 0; i < count_; ++i) {
         found_coroutine& c = all_[i];
         if (c.parent == 0) {  // a call that was given no environment, and has not begun
             c.valid = c.state == coroutine_state::unawaited;
-            c.above = no_coroutine;
+            c.above = c.joined_by = no_coroutine;
             continue;
         }
         if (c.parent != last) {
             last = c.parent;
-            last_valid = resolve(last, last_above);
+            const std::uint32_t above = of_environment(last);
+            of_last = above == no_coroutine ? object(last) : known_object{last, above, no_coroutine, true};
+            if (above != no_coroutine && all_[above].at_end && all_[above].state == coroutine_state::joins)
+                of_last.joiner = above;
         }
-        c.valid = last_valid;
-        c.above = last_above;
+        c.valid = of_last.valid;
+        c.above = of_last.above;
+        // A call is a part of its caller.
+        c.joined_by = c.is_call || c.state == coroutine_state::ended ? no_coroutine : of_last.joiner;
     }
-}
-
-bool snapshot::resolve(std::uint64_t environment, std::uint32_t& above) noexcept {
-    above = of_environment(environment);
-    if (above != no_coroutine) return true;
-    const known_object& o = object(environment);
-    above = o.above;
-    return o.valid;
 }
 
 /// The environment object at `address`, if there is one, and the coroutine above it.
 const snapshot::known_object& snapshot::object(std::uint64_t address) noexcept {
     known_object& known = tables_->objects[cache_place(address, cached)];
     if (known.address == address) return known;
-    known = {address, no_coroutine, false};
+    known = {address, no_coroutine, no_coroutine, false};
     std::uint64_t next = address;
     for (int left = 1000; left != 0; --left) {
         char copy[256];
@@ -325,6 +395,7 @@ const snapshot::known_object& snapshot::object(std::uint64_t address) noexcept {
                 // [dump.joiner]
                 all_[i].state = coroutine_state::joins;
                 all_[i].children = children;
+                known.joiner = i;
             }
         }
         next = load(copy, at.parent) & ~std::uint64_t{at.parent_tags};
@@ -350,13 +421,15 @@ std::uint32_t snapshot::awaiting(std::uint64_t waiter) noexcept {
 const snapshot::known_kind& snapshot::kind(std::uint64_t address) noexcept {
     known_kind& known = tables_->kinds[cache_place(address, cached)];
     if (known.address == address) return known;
-    known = {address, 0, false, false};
+    known = {address, 0, 0, at.no_holder, false, false};
     char copy[128];
     if (!read(address, copy, at.kind_size)) return known;
     const std::uint64_t stop = load(copy, at.kind_stop);
     if (!is_code(load(copy, at.kind_claim)) || (stop != 0 && !is_code(stop))) return known;
     const std::uint64_t what = load(copy, at.kind_what);
     known.of_at = load(copy, at.kind_of_at);
+    known.queued_at = load(copy, at.kind_queued_at);
+    known.holder_at = load(copy, at.kind_holder_at);
     known.valid = what == 0 || is_data(what);
     known.waits = what != 0;
     return known;
@@ -375,6 +448,61 @@ void snapshot::find_running() noexcept {
         all_[i].state = coroutine_state::running;
         all_[i].of = t;
     }
+}
+
+// --- deadlocks -------------------------------------------------------------------------------------------------------
+
+bool snapshot::awaits_alone(std::uint32_t i) noexcept {
+    const found_coroutine& c = all_[i];
+    if (c.state != coroutine_state::awaits || c.kind != 1) return false;
+    const std::uint64_t join = all_[c.of].join;
+    if ((join & at.join_direct) != 0) return true;
+    std::uint64_t pointer = join & ~std::uint64_t{at.join_tags};
+    for (int left = 1000; pointer != 0 && left != 0; --left) {
+        if (awaiting(pointer) == i) {
+            bool alone = false;
+            // [deadlock.alone]
+            return read(pointer + at.waiter_alone, &alone, sizeof alone) && alone;
+        }
+        if ((join & at.join_list) == 0 || !read_word(pointer + at.waiter_next, pointer)) break;
+    }
+    return false;
+}
+
+bool snapshot::still_wait(const std::uint32_t* members, std::size_t count) noexcept {
+    os::memory_piece pieces[2 * most_at_once];
+    std::size_t n = 0;
+    std::size_t bytes = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+        const found_coroutine& c = all_[members[i]];
+        const slab_copy* const s = slab_of(c.control);
+        if (s == nullptr) return false;
+        pieces[n++] = {c.control, end_of_block(*s, c) - c.control};
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+        const found_coroutine& c = all_[members[i]];
+        if (c.state == coroutine_state::waits) pieces[n++] = {c.of + kind(c.kind).holder_at, sizeof(std::uint64_t)};
+    }
+    for (std::size_t i = 0; i < n; ++i) bytes += pieces[i].size;
+    char* const copy = tables_->copies[0];
+    if (os::read_own_memory(pieces, n, copy) != bytes) return false;
+    const char* block = copy;
+    const char* word = copy;
+    for (std::size_t i = 0; i < count; ++i) word += pieces[i].size;
+    for (std::size_t i = 0; i < count; ++i) {
+        const found_coroutine& c = all_[members[i]];
+        const char* const control = block;
+        block += pieces[i].size;
+        if (print_of(control) != c.print) return false;
+        if (c.state != coroutine_state::waits) continue;
+        found_coroutine again = c;
+        again.state = coroutine_state::ready;
+        find_wait(again, control + at.control_size, block);
+        if (again.state != coroutine_state::waits || again.kind != c.kind || again.of != c.of) return false;
+        if (of_environment(load(word) & ~std::uint64_t{at.holder_tags}) != c.holder) return false;
+        word += sizeof(std::uint64_t);
+    }
+    return true;
 }
 
 // --- what an address is ----------------------------------------------------------------------------------------------
@@ -405,10 +533,12 @@ std::uint32_t snapshot::find_around(std::uint64_t address) const noexcept {
         std::upper_bound(first, first + s->count, address,
                          [](std::uint64_t wanted, const found_coroutine& a) { return wanted < a.control; });
     if (next == first) return no_coroutine;
-    const found_coroutine& c = next[-1];
-    const std::uint64_t end = s->address + at.slab_bytes;
-    const std::uint64_t block = end - ((end - c.control + c.bytes - 1) / c.bytes) * c.bytes;
-    return address < block + c.bytes ? static_cast<std::uint32_t>(next - 1 - all_) : no_coroutine;
+    return address < end_of_block(*s, next[-1]) ? static_cast<std::uint32_t>(next - 1 - all_) : no_coroutine;
+}
+
+std::uint64_t snapshot::end_of_block(const slab_copy& s, const found_coroutine& c) const noexcept {
+    const std::uint64_t end = s.address + at.slab_bytes;
+    return end - (end - c.control - 1) / c.bytes * c.bytes;
 }
 
 std::uint32_t snapshot::of_environment(std::uint64_t address) const noexcept {

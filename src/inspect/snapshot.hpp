@@ -32,15 +32,21 @@ struct found_coroutine {
     std::uint64_t join;  ///< its join word
     union {
         std::uint64_t parent;  ///< while the snapshot is taken: address of the environment that it was made in
-        std::uint32_t above;   ///< the next coroutine on the way up, or no_coroutine
+        struct {
+            std::uint32_t above;      ///< the next coroutine on the way up, or no_coroutine
+            std::uint32_t joined_by;  ///< the coroutine that waits for its end and for those of its siblings
+        };
     };
     std::uint32_t children;  ///< that are alive, where it has a scope
     std::uint32_t print;     ///< of what must be the same at the second look
+    std::uint32_t holder;    ///< waits: the coroutine that holds the thing, or no_coroutine
     std::uint16_t bytes;     ///< of its block
     coroutine_state state;
     bool is_call : 1;
-    bool moving : 1;  ///< it changed between the two looks
-    bool valid : 1;   ///< it is a coroutine, and no other memory that looks like one
+    bool moving : 1;    ///< it changed between the two looks
+    bool valid : 1;     ///< it is a coroutine, and no other memory that looks like one
+    bool at_end : 1;    ///< its body has ended
+    bool is_stale : 1;  ///< a call whose join word has a value only once it has begun
 };
 static_assert(sizeof(found_coroutine) <= 64, "what a dump may use for each coroutine");
 
@@ -66,6 +72,14 @@ public:
     [[nodiscard]] std::uint32_t valid() const noexcept { return valid_; }
     [[nodiscard]] std::uint32_t moving() const noexcept { return moving_; }
 
+    /// awaits: nothing but the end of the one that it awaits, or a stop, lets it go on.
+    [[nodiscard]] bool awaits_alone(std::uint32_t i) noexcept;
+    /// Each of `members` still is as it was and waits for what it waited for, whose holder is the same. They are read
+    /// in one call of the system.
+    /// Pre: `count` is at most `most_at_once`.
+    [[nodiscard]] bool still_wait(const std::uint32_t* members, std::size_t count) noexcept;
+    static constexpr std::size_t most_at_once = 256;
+
     /// The string of a wait_kind, with its end; empty if it cannot be read.
     void text_of_kind(std::uint64_t kind, char* text, std::size_t most) const noexcept;
     struct place {
@@ -86,6 +100,7 @@ private:
     struct known_object {
         std::uint64_t address;
         std::uint32_t above;
+        std::uint32_t joiner;
         bool valid;
     };
     struct known_waiter {
@@ -95,10 +110,17 @@ private:
     struct known_kind {
         std::uint64_t address;
         std::uint64_t of_at;
+        std::uint64_t queued_at;
+        std::uint64_t holder_at;
         bool valid;
         bool waits;
     };
+    struct known_holder {
+        std::uint64_t word;  // its address
+        std::uint32_t coroutine;
+    };
     static constexpr std::size_t most_parts = 1024;
+    static constexpr std::size_t most_bytes = 4096;  // of a block
     static constexpr std::size_t slabs_at_once = 16;
     static constexpr std::size_t cached = 4096;
     struct tables;
@@ -111,13 +133,18 @@ private:
     void find_wait(found_coroutine& c, const char* frame, const char* end) noexcept;
     void resolve_parents() noexcept;
     void resolve_waits() noexcept;
+    void resolve_calls() noexcept;
+    bool note_await(std::uint32_t awaiter, std::uint32_t child) noexcept;
+    void note_call_chain(std::uint32_t awaiter) noexcept;
+    [[nodiscard]] std::uint32_t caller_of(std::uint32_t call) const noexcept;
+    void resolve_holders() noexcept;
     void find_running() noexcept;
-    [[nodiscard]] bool resolve(std::uint64_t environment, std::uint32_t& above) noexcept;
     [[nodiscard]] const known_object& object(std::uint64_t address) noexcept;
     [[nodiscard]] std::uint32_t awaiting(std::uint64_t waiter) noexcept;
     [[nodiscard]] const known_kind& kind(std::uint64_t address) noexcept;
     /// The coroutine with this control, or with anything in its block; no_coroutine: there is none.
     [[nodiscard]] std::uint32_t find(std::uint64_t control) const noexcept;
+    [[nodiscard]] std::uint64_t end_of_block(const slab_copy& s, const found_coroutine& c) const noexcept;
     [[nodiscard]] std::uint32_t find_around(std::uint64_t address) const noexcept;
     [[nodiscard]] std::uint32_t of_environment(std::uint64_t address) const noexcept;
     [[nodiscard]] const slab_copy* slab_of(std::uint64_t address) const noexcept;

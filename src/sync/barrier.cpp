@@ -78,7 +78,10 @@ bool barrier_base::wait_awaiter::claim(wait_operation& w) noexcept {
     return true;
 }
 
-constinit const wait_kind barrier_base::wait_awaiter::kind{
-    .claim = &claim, .stop = &wait_operation::stop_claimed, .what = "a barrier", .of_at = sizeof(wait_operation)};
+constinit const wait_kind barrier_base::wait_awaiter::kind{.claim = &claim,
+                                                           .stop = &wait_operation::stop_claimed,
+                                                           .what = "a barrier",
+                                                           .of_at = sizeof(wait_operation),
+                                                           .queued_at = wait_operation::previous_at};
 
 }  // namespace coflux::detail

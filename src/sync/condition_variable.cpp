@@ -22,7 +22,7 @@ std::coroutine_handle<> condition_variable::wait_awaiter::await_suspend(std::cor
         of_.mutex_.store(&m, memory_order_release);
         guard_.of_ = nullptr;
         // Under the list's lock: no stop and no notification takes this wait before that is done.
-        if (m.state_.load(memory_order_relaxed) == mutex::has_waiters) {
+        if (m.is_awaited()) {
             next_owner = &m.next_owner();
         } else {
             m.state_.store(mutex::unlocked, memory_order_release);  // pairs with the acquire in mutex::enter()
@@ -73,7 +73,7 @@ void condition_variable::notify(bool all) noexcept {
             (void)remove(*w);
             static_cast<wait_awaiter*>(w)->queued_in_ =
                 all ? wait_awaiter::queue_kind::mutex : wait_awaiter::queue_kind::mutex_by_notify_one;
-            if (m->ready_or_mark({})) {
+            if (m->ready_or_mark(mutex::want(nullptr))) {  // the guard may be that of a coroutine above
                 owner = w;
             } else {
                 m->waiters_.queue.push_back(*w);
@@ -87,6 +87,7 @@ void condition_variable::notify(bool all) noexcept {
 constinit const detail::wait_kind condition_variable::wait_awaiter::kind{.claim = &claim,
                                                                          .stop = &wait_operation::stop_claimed,
                                                                          .what = "a condition variable",
-                                                                         .of_at = sizeof(detail::wait_operation)};
+                                                                         .of_at = sizeof(detail::wait_operation),
+                                                                         .queued_at = wait_operation::previous_at};
 
 }  // namespace coflux

@@ -7,14 +7,15 @@ using detail::memory_order_acquire;
 using detail::memory_order_relaxed;
 using detail::wait_operation;
 
-bool mutex::ready_or_mark(want) noexcept {
-    std::uint32_t s = state_.load(memory_order_relaxed);
+bool mutex::ready_or_mark(want of) noexcept {
+    word s = state_.load(memory_order_relaxed);
     for (;;) {
-        if (s == has_waiters) return false;
+        if ((s & has_waiters) != 0) return false;
         const bool is_free = s == unlocked;
         // acquire pairs with the release in leave(). The mark publishes nothing: the thread that finds it takes the
         // list's lock.
-        if (state_.compare_exchange_weak(s, is_free ? locked : has_waiters, memory_order_acquire, memory_order_relaxed))
+        if (state_.compare_exchange_weak(s, is_free ? of.held : s | has_waiters, memory_order_acquire,
+                                         memory_order_relaxed))
             return is_free;
     }
 }
@@ -22,12 +23,17 @@ bool mutex::ready_or_mark(want) noexcept {
 /// Under the list's lock: the last waiter was taken out. relaxed: `locked` lets no coroutine in, and the owner
 /// publishes what it did when it leaves.
 void mutex::unmark() noexcept {
-    state_.store(locked, memory_order_relaxed);
+    state_.fetch_and(~has_waiters, memory_order_relaxed);
 }
 
 wait_operation& mutex::next_owner() noexcept {
     wait_operation& next = *waiters_.queue.pop_front();
-    if (waiters_.queue.empty()) unmark();
+    // The guard of a condition variable's waiter may be that of a coroutine above.
+    const bool is_known = next.kind().holder_at != detail::wait_kind::no_holder;
+    const want of(is_known ? &next.coroutine() : nullptr);
+    // relaxed: `locked` lets no coroutine in, and the owner publishes what it did when it leaves.
+    // [mutex.hands_over]
+    state_.store(of.held | (waiters_.queue.empty() ? 0 : has_waiters), memory_order_relaxed);
     return next;
 }
 
@@ -48,7 +54,7 @@ void mutex::leave_slowly() noexcept {
         waiters_.lock.unlock();
         // A stop took the last waiter. The CAS is the last touch: a coroutine that is let in by it may destroy the
         // mutex.
-        std::uint32_t s = locked;
+        word s = state_.load(memory_order_relaxed) & ~has_waiters;
         // release pairs with the acquire in enter().
         if (state_.compare_exchange_strong(s, unlocked, detail::memory_order_release, memory_order_relaxed)) return;
     }

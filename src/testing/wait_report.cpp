@@ -1,6 +1,7 @@
 // A simulation's knowledge about the coroutines that are alive, as text.
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <source_location>
 #include <string>
 #include <string_view>
@@ -37,6 +38,19 @@ std::string text_of(const std::source_location& at) {
            std::to_string(at.line());
 }
 
+/// The coroutine that holds what is waited for; nullptr: that is not known. It may have ended.
+const environment* holder_of(const wait_operation& w) {
+    const coflux::detail::wait_kind& kind = w.kind();
+    if (kind.holder_at == coflux::detail::wait_kind::no_holder) return nullptr;
+    const auto word_at = [](const void* thing, std::size_t offset) {
+        std::uintptr_t word = 0;
+        std::memcpy(&word, static_cast<const char*>(thing) + offset, sizeof word);
+        return word;
+    };
+    const std::uintptr_t thing = word_at(&w, kind.of_at);
+    return reinterpret_cast<environment*>(word_at(reinterpret_cast<void*>(thing), kind.holder_at) & ~std::uintptr_t{3});
+}
+
 std::string location_text_of(promise_base& p) {
     const std::source_location at = p.control().location();
     return at.line() == 0 ? "a coroutine that failed" : text_of(at);
@@ -70,11 +84,11 @@ public:
             [](wait_operation& w, void* found) { static_cast<std::vector<wait_operation*>*>(found)->push_back(&w); },
             &youngest_first);
         for (auto w = youngest_first.rbegin(); w != youngest_first.rend(); ++w)
-            add_wait((*w)->coroutine(), (*w)->kind().what);
+            add_wait((*w)->coroutine(), (*w)->kind().what, holder_of(**w));
     }
-    void add_wait(promise_base& p, std::string_view what) {
+    void add_wait(promise_base& p, std::string_view what, const environment* holder = nullptr) {
         const std::string note = "waits for " + std::string(what);
-        waits_.emplace_back(&p, note);
+        waits_.push_back({&p, note, holder});
         add(p, note);
     }
 
@@ -92,7 +106,7 @@ public:
         std::string out;
         if (!waits_.empty()) out += "waits:\n";
         for (std::size_t i = 0; i < waits_.size() && i < most_waits; ++i)
-            write_wait(*waits_[i].first, waits_[i].second, out);
+            write_wait(*waits_[i].coroutine, waits_[i].note + text_of_holder(waits_[i].holder), out);
         if (waits_.size() > most_waits) out += "  and " + std::to_string(waits_.size() - most_waits) + " more\n";
         if (!nodes_.empty()) out += "tasks:\n";
         lines_ = 0;
@@ -111,6 +125,19 @@ private:
         std::vector<std::size_t> below{};
     };
 
+    struct wait {
+        promise_base* coroutine;
+        std::string note;
+        const environment* holder;
+    };
+
+    /// Empty unless it is among the known: another one has ended.
+    [[nodiscard]] std::string text_of_holder(const environment* e) const {
+        const auto known = index_.find(e);
+        return known == index_.end()
+                   ? ""
+                   : ", held by " + location_text_of(environment_tree::coroutine(*nodes_[known->second].e));
+    }
     /// The node of `e`, made with the nodes of all environments above it.
     std::size_t at(environment& e) {
         std::size_t found = 0;
@@ -178,7 +205,7 @@ private:
 
     std::vector<node> nodes_;
     std::unordered_map<const environment*, std::size_t> index_;
-    std::vector<std::pair<promise_base*, std::string>> waits_;
+    std::vector<wait> waits_;
     std::size_t lines_ = 0;
 };
 

@@ -34,7 +34,9 @@ constinit const detail::timed_kind rate_limiter::how_it_serves{&rate_limiter::se
 constinit const detail::wait_kind rate_limiter::permit_wait::how_it_stops{.claim = &timed_wait::claim,
                                                                           .stop = &timed_wait::stop,
                                                                           .what = "permits of a rate_limiter",
-                                                                          .of_at = timed_wait::of_at};
+                                                                          .of_at = timed_wait::of_at,
+                                                                          .queued_at =
+                                                                              detail::wait_operation::previous_at};
 
 rate_limiter::permit_wait::permit_wait(detail::promise_base& p, rate_limiter& of, std::size_t n) noexcept
     : timed_wait(p, of, how_it_stops),

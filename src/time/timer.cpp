@@ -8,8 +8,11 @@ using detail::timed_wait;
 using detail::timed_wait_list;
 
 constinit const detail::timed_kind timer::how_it_serves{&timer::serve, &timer::due};
-constinit const detail::wait_kind timer::wait_awaiter::how_it_stops{
-    .claim = &timed_wait::claim, .stop = &timed_wait::stop, .what = "a timer", .of_at = timed_wait::of_at};
+constinit const detail::wait_kind timer::wait_awaiter::how_it_stops{.claim = &timed_wait::claim,
+                                                                    .stop = &timed_wait::stop,
+                                                                    .what = "a timer",
+                                                                    .of_at = timed_wait::of_at,
+                                                                    .queued_at = detail::wait_operation::previous_at};
 
 timer::wait_awaiter::wait_awaiter(detail::promise_base& p, coflux::timer& of) noexcept
     : timed_wait(p, of, how_it_stops) {}

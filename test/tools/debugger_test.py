@@ -23,6 +23,7 @@ STATES = {
     "joins": "waits for the ends of its children, {children}",
     "waits": "waits for {waits_for} at {address}",
     "generator": "a generator between two elements",
+    "unawaited": "was made, and is not awaited yet",
 }
 
 
@@ -56,6 +57,8 @@ def line_of(c: dict, all_of_them: dict) -> str:
         state = f"waits for {c['waits_for']}"
     else:
         state = STATES[c["state"]].format(**c)
+    if "holder" in c:
+        state += f", held by {where(all_of_them[c['holder']])}"
     return f"{c['id']}  in {where(c)}: {state}"
 
 
@@ -99,9 +102,12 @@ class Debugger(unittest.TestCase):
 
     def test_stuck_marks_what_nothing_can_wake(self):
         said, _ = self.stopped("coflux stuck", how="still")
-        self.assertRegex(said["coflux stuck"], "2 coroutines: waits for a mutex  <- no coroutine is left to run that could end it\n"
+        self.assertRegex(said["coflux stuck"], r"2 coroutines: waits for a mutex, held by transfer at .*planted_deadlock.cpp:\d+"
+                         "  <- no coroutine is left to run that could end it\n"
                          r"    in take at .*planted_deadlock.cpp:\d+, as 0x[0-9a-f]+\n    below transfer at .*\n    below day at ")
         self.assertIn("none waits for time or I/O: 7 waits can be ended by nothing but another thread", said["coflux stuck"])
+        (ring,) = re.findall("a deadlock: each waits for the next, and the last for the first: (.*)", said["coflux stuck"])
+        self.assertEqual(len(ring.split(", ")), 4)
         said, _ = self.stopped("coflux stuck", how="sleep")
         self.assertRegex(said["coflux stuck"], "1 coroutine: waits for a moment in time\n")
         self.assertIn("no coroutine runs or is queued; 1 wait is for time", said["coflux stuck"])
@@ -113,7 +119,7 @@ class Debugger(unittest.TestCase):
         text = said[show]
         take = dump[text.split()[1]]
         transfer = dump[take["parent"]]
-        self.assertIn(f"#0  {take['id']}  in take at {take['file']}:{take['line']}\n    waits for a mutex at {take['address']}\n", text)
+        self.assertIn(f"#0  {take['id']}  in take at {take['file']}:{take['line']}\n    waits for a mutex at {take['address']}, held by transfer at ", text)
         self.assertIn(f"#1  awaited by {transfer['id']}  in transfer at ", text)
         self.assertIn(f"#2  made in {transfer['parent']}  in day at ", text)
         amount = int(re.search(r"^    amount = (\d)$", text, re.MULTILINE)[1])
@@ -170,12 +176,18 @@ class Text(unittest.TestCase):
 
     def test_coroutines_that_await_each_other_are_named(self):
         class C:
-            def __init__(self, number, of):
-                self.id, self.state, self.kind, self.of = number, "awaits", 1, of
+            def __init__(self, number, needs):
+                self.id, self.needs = number, needs
 
         class S:
-            coroutines = all = {number: C(number, of) for number, of in ((1, 2), (2, 3), (3, 2), (4, 1))}
-        self.assertEqual([[c.id for c in ring] for ring in commands.cycles(S)], [[2, 3]])
+            # 5 joins 6, which goes on, and 7, which waits for 5 itself.
+            coroutines = all = {number: C(number, needs) for number, *needs in (
+                (1, 2), (2, 3), (3, 2), (4, 1), (5, 6, 7), (6,), (7, 5), (8, 6))}
+
+            @classmethod
+            def needs(cls, c):
+                return [cls.all[number] for number in c.needs]
+        self.assertEqual([[c.id for c in ring] for ring in commands.cycles(S)], [[2, 3], [5, 7]])
 
     def test_what_comes_from_outside_is_named_as_the_library_does(self):
         text = "".join(path.read_text(encoding="utf-8") for top in ("include", "src") for path in (SOURCES / top).rglob("*.?pp"))

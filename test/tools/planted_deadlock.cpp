@@ -1,6 +1,6 @@
 // Writes inspect::dump() as JSON into the file that it is given, and stops in front of the debugger: two transfers that
-// wait for each other, each in a call, a sleep, children that are joined, a result that nobody took, a generator, and
-// as many coroutines in one event as it is asked for.
+// wait for each other, each in a call, a sleep, children that are joined, a result that nobody took, a generator, a call
+// that has not begun, and as many coroutines in one event as it is asked for.
 #include <coflux/coflux.hpp>
 #include <coflux/inspect/dump.hpp>
 
@@ -68,6 +68,7 @@ coflux::task<void, pool> day(coflux::environment&, account* a, account* b, bool 
     auto result = has_ended(here);
     auto elements = numbers(here);
     (void)co_await elements.next();
+    auto stored = take(here, a, 1);
     for (long i = 0; i < many; ++i) waits(here, &never).attach();
     co_await coflux::when_all(std::move(there), std::move(back), std::move(scope));
 }

@@ -133,6 +133,7 @@ def group_key(s: Snapshot, c: Coroutine) -> tuple:
     key = [c.state, c.place, c.kind]
     if c.state == "awaits":
         key.append(s.all[c.of].place)
+    key.append(s.all[c.holder].place if c.holder is not None else None)
     above = c.above
     for _ in range(SHOWN_ABOVE):
         if above is None:
@@ -143,17 +144,28 @@ def group_key(s: Snapshot, c: Coroutine) -> tuple:
 
 
 def cycles(s: Snapshot) -> Iterator[list[Coroutine]]:
-    """Coroutines that await each other."""
+    """Coroutines that wait for each other, so that none goes on. Of those through one join of several children, one."""
+    needed = {c.id: {n.id for n in s.needs(c)} for c in s.coroutines.values()}
+    needed_by = {}
+    for i, others in needed.items():
+        for other in others:
+            needed_by.setdefault(other, []).append(i)
+    go_on = [i for i, others in needed.items() if not others]
+    while go_on:
+        i = go_on.pop()
+        for other in needed_by.get(i, ()):
+            needed[other].discard(i)
+            if not needed[other]:
+                go_on.append(other)
     done = set()
-    for c in s.coroutines.values():
-        path = {}
-        while c.state == "awaits" and c.kind == 1 and c.id not in done:
-            done.add(c.id)
-            path[c.id] = c
-            c = s.all[c.of]
-        if c.id in path:
-            ids = list(path)
-            yield [path[i] for i in ids[ids.index(c.id):]]
+    for i in needed:
+        path = []
+        while needed.get(i) and i not in done:
+            done.add(i)
+            path.append(i)
+            i = min(needed[i])
+        if i in path:
+            yield [s.all[other] for other in path[path.index(i):]]
 
 
 def is_stuck(s: Snapshot, c: Coroutine) -> bool:
@@ -186,7 +198,7 @@ def stuck(memory, words: list[str], _: Locals) -> Iterator[str]:
             yield "    below others"
     yield ""
     for ring in cycles(s):
-        yield "coflux: a deadlock: each awaits the next, and the last the first: " + ", ".join(f"{c.id:#x}" for c in ring)
+        yield "coflux: a deadlock: each waits for the next, and the last for the first: " + ", ".join(f"{c.id:#x}" for c in ring)
     yield verdict(s, nothing_runs)
 
 

@@ -21,7 +21,8 @@ MOST_LINKS = 1000  # of a list or a chain in memory that may be damaged
 
 
 class Coroutine:
-    __slots__ = ("id", "place", "kind", "of", "join", "parent", "above", "children", "bytes", "state", "is_call", "resume", "valid")
+    __slots__ = ("id", "place", "kind", "of", "join", "parent", "above", "children", "bytes", "state", "is_call", "resume", "valid",
+                 "is_stale", "holder")
 
 
 class Place:
@@ -33,8 +34,8 @@ class Place:
 
 
 class Snapshot:
-    """`all`: by address, with memory that looks like a coroutine and is none, as its parents show. `coroutines`:
-    those that are some. `awaiters`: of each that is awaited, those that do."""
+    """`all`: by address, with memory that looks like a coroutine and is none, as its parents show. `coroutines`: those that are
+    some. `awaiters`: of each that is awaited, those that do. `joined`: of each that joins, those that it waits for."""
 
     def __init__(self, memory):
         self.memory = memory
@@ -42,7 +43,7 @@ class Snapshot:
         self.parts = sorted(memory.sections())
         self.begins = [part[0] for part in self.parts]
         self.what, self.places, self.kinds, self.objects = {}, {}, {}, {}
-        self.all, self.awaiters, self.slabs = {}, {}, {}
+        self.all, self.awaiters, self.joined, self.slabs = {}, {}, {}, {}
         # A million objects that all stay: the collector would walk them again and again.
         collects = gc.isenabled()
         gc.disable()
@@ -51,7 +52,9 @@ class Snapshot:
             for address in sorted(self.slabs):
                 self.find_in(address)
             self.resolve_waits()
+            self.resolve_calls()
             self.resolve_parents()
+            self.resolve_holders()
             self.find_running()
             self.coroutines = {i: c for i, c in self.all.items() if c.valid}
         finally:
@@ -155,16 +158,18 @@ class Snapshot:
         c.join = 0 if word & at.word_starts_inline else words[(control + at.join) // 8]
         c.parent = words[(environment + at.parent) // 8] & ~at.parent_tags
         c.kind = c.of = 0
-        c.above = None
+        c.above = c.holder = None
         c.children, closed = self.children_of(copy, environment) if word & at.word_scope_open else (0, False)
         c.is_call = word & at.word_counted == at.word_counted
+        is_generator = struct.unpack_from("<I", copy, environment + at.marks)[0] & at.mark_generator
+        c.is_stale = c.is_call and not is_generator  # its join word has a value once it has begun
         c.valid = False
         self.all[c.id] = c
         if not c.resume:
             c.state = "joins" if closed and c.children else "ended"
         elif c.is_call and c.join == at.join_detached:
-            c.state = "unawaited"
-        elif c.join == 0 and struct.unpack_from("<I", copy, environment + at.marks)[0] & at.mark_generator:
+            c.state, c.place = "unawaited", 0  # it has no place yet
+        elif c.join == 0 and is_generator:
             c.state = "generator"
         else:
             c.state = "ready"
@@ -189,9 +194,12 @@ class Snapshot:
             if position % 8 == 0:
                 kind, record = struct.unpack_from("<Q", copy, position + at.wait_kind - at.wait_promise)[0], struct.unpack_from(
                     "<Q", copy, position + at.wait_record - at.wait_promise)[0]
-                if record and self.is_data(kind) and (known := self.kind(kind)):
+                operation = position - at.wait_promise
+                known = self.kind(kind) if record and self.is_data(kind) else None
+                is_woken = known and known[2] and struct.unpack_from("<Q", copy, operation + known[2])[0] == 0
+                if known and not is_woken:
                     c.state, c.kind = "waits", kind
-                    thing = position - at.wait_promise + known[1]
+                    thing = operation + known[1]
                     c.of = struct.unpack_from("<Q", copy, thing)[0] if known[1] and thing + 8 <= end else 0
                     return
                 # Others resume it by a proxy: two equal functions in front of the promise.
@@ -200,17 +208,19 @@ class Snapshot:
                     c.state = "foreign"
             position = copy.find(promise, position + 1, last)
 
-    def kind(self, address: int) -> tuple[str, int] | None:
-        """What one of this kind waits for, and where its operation has the address of that; None: it is no kind."""
+    def kind(self, address: int) -> tuple[str, int, int, int] | None:
+        """What one of this kind waits for, where its operation has the address of that, where it has what is null once it was
+        woken, and where the thing has its holder; None: it is no kind."""
         if address not in self.kinds:
             at = self.at
             copy = self.memory.read(address, at.kind_size)
             known = None
             if copy:
-                claim, stop, what, of_at = (struct.unpack_from("<Q", copy, place)[0]
-                                            for place in (at.kind_claim, at.kind_stop, at.kind_what, at.kind_of_at))
+                claim, stop, what, *places = (
+                    struct.unpack_from("<Q", copy, place)[0]
+                    for place in (at.kind_claim, at.kind_stop, at.kind_what, at.kind_of_at, at.kind_queued_at, at.kind_holder_at))
                 if self.is_code(claim) and (not stop or self.is_code(stop)) and what and self.is_data(what):
-                    known = self.text(what), of_at
+                    known = self.text(what), *places
             self.kinds[address] = known
         return self.kinds[address]
 
@@ -218,6 +228,10 @@ class Snapshot:
         at = self.at
         for c in self.all.values():
             pointer = c.join & ~at.join_tags
+            if c.is_stale:
+                if c.state in ("waits", "joins"):
+                    self.begun(c)
+                continue
             if not pointer or c.state == "ended":  # that has woken what awaited it
                 continue
             if c.join & at.join_direct:
@@ -234,10 +248,61 @@ class Snapshot:
     def awaits(self, awaiter: Coroutine | None, child: Coroutine) -> None:
         if awaiter is None or awaiter is child or awaiter.state in ("ended", "joins"):
             return
-        if awaiter.state != "awaits":
+        is_new = awaiter.state != "awaits"
+        if is_new:
             awaiter.state, awaiter.kind, awaiter.of = "awaits", 0, child.id
         awaiter.kind += 1
         self.awaiters.setdefault(child.id, []).append(awaiter.id)
+        if is_new:
+            self.begun(awaiter)
+
+    def begun(self, c: Coroutine) -> None:
+        """A call that waits has begun: its join word has its caller, which awaits it."""
+        if c.is_stale:
+            c.is_stale = False
+            self.awaits(self.caller(c), c)
+
+    def caller(self, c: Coroutine) -> Coroutine | None:
+        return self.of_environment(c.join & ~self.at.join_tags) if c.join & self.at.join_direct else None
+
+    def resolve_calls(self) -> None:
+        """Calls that are suspended in nothing that is known: they have begun if they have a caller that may wait for them."""
+        for c in self.all.values():
+            if c.is_stale and c.state in ("ready", "foreign"):
+                caller = self.caller(c)
+                if caller is not None and caller is not c and caller.state in ("ready", "foreign"):
+                    self.begun(c)
+                else:
+                    c.state, c.place = "unawaited", 0
+
+    def resolve_holders(self) -> None:
+        for c in self.all.values():
+            holder_at = self.kinds[c.kind][3] if c.state == "waits" and c.of else self.at.no_holder
+            word = self.word(c.of + holder_at) if holder_at != self.at.no_holder else None
+            holder = self.of_environment(word & ~self.at.holder_tags) if word else None
+            c.holder = holder.id if holder else None
+
+    def needs(self, c: Coroutine) -> list[Coroutine]:
+        """Those without which it does not go on, whatever happens else, but for a stop."""
+        if c.state == "waits" and c.holder is not None:
+            return [self.all[c.holder]]
+        if c.state == "awaits" and c.kind == 1 and self.awaits_alone(c):
+            return [self.all[c.of]]
+        return self.joined.get(c.id, []) if c.state == "joins" else []
+
+    def awaits_alone(self, c: Coroutine) -> bool:
+        at = self.at
+        join = self.all[c.of].join
+        pointer = join & ~at.join_tags
+        if join & at.join_direct:
+            return True
+        for _ in range(MOST_LINKS):
+            if not pointer:
+                break
+            if self.awaiting(pointer) is c:
+                return bool(self.word(pointer + at.waiter_alone, "<B"))
+            pointer = self.word(pointer + at.waiter_next) if join & at.join_list else None
+        return False
 
     def awaiting(self, waiter: int) -> Coroutine | None:
         around = self.find_around(waiter)
@@ -267,32 +332,38 @@ class Snapshot:
                 continue
             if c.parent not in known:
                 parent = self.of_environment(c.parent)
-                known[c.parent] = (True, parent.id) if parent else self.object(c.parent)
-            c.valid, c.above = known[c.parent]
+                joins = parent is not None and parent.state == "joins" and not parent.resume
+                known[c.parent] = (True, parent.id, parent if joins else None) if parent else self.object(c.parent)
+            c.valid, c.above, joiner = known[c.parent]
+            if joiner and not c.is_call and c.state != "ended":
+                self.joined.setdefault(joiner.id, []).append(c)
 
-    def object(self, address: int) -> tuple[bool, int | None]:
-        """Whether there is an environment object, and the coroutine above it."""
+    def object(self, address: int) -> tuple[bool, int | None, Coroutine | None]:
+        """Whether there is an environment object, the coroutine above it, and the one that joins it."""
         at = self.at
         following = address
+        joiner = None
         for _ in range(MOST_LINKS):
             copy = self.memory.read(following, at.environment_size) if following % 8 == 0 else None
             if not copy or not struct.unpack_from("<I", copy, at.marks)[0] & at.mark_object:
                 break
             if following == address:
-                self.note_joiner(address, copy)
+                joiner = self.note_joiner(address, copy)
             following = struct.unpack_from("<Q", copy, at.parent)[0] & ~at.parent_tags
             above = self.of_environment(following) if following else None
             if above or not following:
-                return True, above.id if above else None
-        return False, None
+                return True, above.id if above else None, joiner
+        return False, None, None
 
-    def note_joiner(self, address: int, copy: bytes) -> None:
+    def note_joiner(self, address: int, copy: bytes) -> Coroutine | None:
         joiner = self.word(address + self.at.object_joiner)
         promise = self.word(joiner + self.at.joiner_promise) if joiner else None
         c = self.of_environment(promise) if promise else None
         children, closed = self.children_of(copy, 0)
         if c and closed and children and c.state != "ended":
             c.state, c.children = "joins", children
+            return c
+        return None
 
     def find_running(self) -> None:
         at = self.at
@@ -324,7 +395,8 @@ class Snapshot:
         """`of_one`: not of several, which have other things or workers."""
         if c.state == "waits":
             address = f" at {c.of:#x}" if c.of and of_one else ""
-            return f"waits for {self.kinds[c.kind][0] or 'something'}{address}"
+            holder = f", held by {self.where(self.all[c.holder])}" if c.holder is not None else ""
+            return f"waits for {self.kinds[c.kind][0] or 'something'}{address}{holder}"
         if c.state == "awaits":
             return f"awaits {self.where(self.all[c.of])}" if c.kind == 1 else f"awaits {c.kind} coroutines"
         return {

@@ -138,13 +138,13 @@ public:
           guard_(guard),
           mutex_(mutex_of(guard)) {}
     ~wait_awaiter() {
-        if (is_unresumed()) guard_ = mutex_.owned();
+        if (is_unresumed()) guard_ = mutex_.owned(mutex::want(nullptr));
     }
     [[nodiscard]] bool await_ready() const noexcept { return false; }
     std::coroutine_handle<> await_suspend(std::coroutine_handle<>);
     void await_resume() noexcept {
         end();
-        guard_ = mutex_.owned();
+        guard_ = mutex_.owned(mutex::want(nullptr));
     }
 
     static mutex& mutex_of(const mutex::guard& guard) noexcept {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <coroutine>
+#include <cstddef>
 #include <cstdint>
 
 #include <coflux/base/assert.hpp>
@@ -35,19 +36,28 @@ public:
     }
 
 private:
-    COFLUX_INLINE void leave() noexcept {
-        std::uint32_t s = locked;
+    using word = std::uintptr_t;
+
+    /// `held`: the word of a mutex that this owner has locked, without waiters. The guard keeps it, so that the way out
+    /// begins with a CAS and not with a load, which would wait for the CAS of the way in.
+    COFLUX_INLINE void leave(word held) noexcept {
         // release pairs with the acquire in enter().
         // [stop.mutex.leave]
-        if (!state_.compare_exchange_strong(s, unlocked, detail::memory_order_release, detail::memory_order_relaxed))
+        if (!state_.compare_exchange_strong(held, unlocked, detail::memory_order_release, detail::memory_order_relaxed))
             [[unlikely]]
             leave_slowly();
+    }
+    /// The guard may be that of another coroutine from now on. Called by the owner; `held` for the new guard.
+    word renew(word held) noexcept {
+        // [mutex.forget]
+        if (held != locked) state_.fetch_and(flags, detail::memory_order_relaxed);  // publishes nothing
+        return locked;
     }
 
 public:
     /// Owns the lock; movable, unlocks in its destructor or by `unlock()`, on any thread. It may be kept across
     /// suspensions: then no other coroutine has the lock while this one waits elsewhere.
-    using guard = detail::ownership<mutex, &mutex::leave>;
+    using guard = detail::ownership<mutex, &mutex::leave, std::uintptr_t>;
 
     /// `co_await lock()`: the lock, as a guard.
     ///
@@ -62,27 +72,36 @@ public:
 
     /// The lock if it is free.
     /// Returns: a guard, which owns nothing if the lock is taken.
-    [[nodiscard]] guard try_lock() noexcept { return guard(enter() ? this : nullptr); }
+    [[nodiscard]] guard try_lock() noexcept { return guard(enter(want(nullptr)) ? this : nullptr, locked); }
 
 private:
     friend class condition_variable;
+    friend guard;
     friend class detail::list_wait<mutex>;
     friend class detail::lazy_wait<mutex>;
     friend class detail::lock_wait<mutex>;
-    using want = detail::anything;
+    /// The word of a mutex that `holder` has locked; nullptr: that is not known.
+    struct want {
+        COFLUX_INLINE explicit want(const detail::promise_base* holder) noexcept
+            : held(reinterpret_cast<word>(holder) | locked) {}
+        word held;
+    };
     static constexpr const char* waits_for = "a mutex";
+    static constexpr std::size_t holder_at = 0;
 
-    COFLUX_INLINE guard owned() noexcept { return guard(this); }
-    COFLUX_INLINE bool enter() noexcept {
-        std::uint32_t s = unlocked;
+    COFLUX_INLINE guard owned(want as) noexcept { return guard(this, as.held); }
+    COFLUX_INLINE bool enter(want of) noexcept {
+        word s = unlocked;
         // acquire pairs with the release of the unlocking thread.
         // [stop.mutex.enter]
-        return state_.compare_exchange_strong(s, locked, detail::memory_order_acquire, detail::memory_order_relaxed);
+        return state_.compare_exchange_strong(s, of.held, detail::memory_order_acquire, detail::memory_order_relaxed);
     }
     COFLUX_ASIDE void leave_slowly() noexcept;
-    bool take_now(want) noexcept { return enter(); }
+    bool take_now(want of) noexcept { return enter(of); }
     // relaxed: pairs with nothing.
-    [[nodiscard]] bool is_awaited() const noexcept { return state_.load(detail::memory_order_relaxed) == has_waiters; }
+    [[nodiscard]] bool is_awaited() const noexcept {
+        return (state_.load(detail::memory_order_relaxed) & has_waiters) != 0;
+    }
     /// Under the list's lock, for a waiter to be: true if it has the lock; else the mutex has waiters.
     bool ready_or_mark(want) noexcept;
     void unmark() noexcept;
@@ -94,36 +113,43 @@ private:
     // state_      | changed by
     // ------------|-----------------------------------------------------------------------------
     // unlocked    | -> locked: enter(), by CAS, with or without the list's lock
-    // locked      | -> unlocked: its owner, by CAS; -> has_waiters: a waiter to be, by CAS, under the list's lock
-    // has_waiters | the queue is not empty; -> locked: only under the list's lock, with the last of the queue
-    static constexpr std::uint32_t unlocked = 0;
-    static constexpr std::uint32_t locked = 1;
-    static constexpr std::uint32_t has_waiters = 2;
-    detail::atomic<std::uint32_t> state_{unlocked};
+    // locked      | -> unlocked: its owner, by CAS; -> has_waiters too: a waiter to be, by CAS, under the list's lock
+    // has_waiters | the queue is not empty; -> locked alone: only under the list's lock, with the last of the queue
+    //
+    // The rest of the word is the promise of the coroutine that has locked it, for a reader of the memory; null where
+    // that is not known. It is the owner's: a hand-over writes it, under the list's lock, and a guard that is moved
+    // clears it.
+    static constexpr word unlocked = 0;
+    static constexpr word locked = 1;
+    static constexpr word has_waiters = 2;
+    static constexpr word flags = locked | has_waiters;
+    detail::atomic<word> state_{unlocked};  // first, as holder_at says
     detail::wait_list waiters_;
 };
 
 class [[nodiscard]] mutex::lock_awaiter : detail::lock_wait<mutex> {
 public:
-    COFLUX_INLINE explicit lock_awaiter(mutex& of) noexcept : of_(of) {}
+    COFLUX_INLINE lock_awaiter(detail::promise_base& p, mutex& of) noexcept : of_(of), want_(&p) {}
     COFLUX_INLINE ~lock_awaiter() {
-        if (is_unresumed()) of_.leave();
+        if (is_unresumed()) of_.leave(want_.held);
     }
     [[nodiscard]] COFLUX_INLINE bool await_ready() noexcept {
         mutex& of = of_;  // not read again after may_try()
-        return may_try() && taken_if(of.enter());
+        const want as = want_;
+        return may_try() && taken_if(of.enter(as));
     }
     template <typename P>
     std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) {
-        return wait(h.promise(), of_);
+        return wait(h.promise(), of_, want_);
     }
     COFLUX_INLINE guard await_resume() noexcept {
         (void)resumed();
-        return of_.owned();
+        return of_.owned(want_);
     }
 
 private:
     mutex& of_;
+    const want want_;
 };
 
 extern template class detail::list_wait<mutex>;

@@ -59,7 +59,8 @@ void channel_core::finish(channel_wakes& wakes) noexcept {
 const wait_kind channel_wait::kind{.claim = &channel_wait::claim,
                                    .stop = &wait_operation::stop_claimed,
                                    .what = "a channel",
-                                   .of_at = sizeof(wait_operation) + sizeof(channel_link)};
+                                   .of_at = sizeof(wait_operation) + sizeof(channel_link),
+                                   .queued_at = sizeof(wait_operation)};
 
 bool channel_wait::claim(wait_operation& op) noexcept {
     auto& self = static_cast<channel_wait&>(op);

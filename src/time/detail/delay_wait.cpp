@@ -6,7 +6,8 @@ constinit const timed_kind delay_state::how_it_serves{&delay_state::serve, &dela
 constinit const wait_kind delay_wait::how_it_stops{.claim = &timed_wait::claim,
                                                    .stop = &timed_wait::stop,
                                                    .what = "a value of a delay_queue",
-                                                   .of_at = timed_wait::of_at};
+                                                   .of_at = timed_wait::of_at,
+                                                   .queued_at = wait_operation::previous_at};
 
 delay_wait::delay_wait(promise_base& p, delay_state& of) noexcept : timed_wait(p, of, how_it_stops), of_(of) {}
 

@@ -216,6 +216,25 @@ coflux::async_generator<int> numbers(environment&, things* t) {
     t->note("numbers", __LINE__ + 1);
     co_yield 1;
 }
+coflux::call<void> ends_soon(environment&) {
+    co_await coflux::yield();
+}
+coflux::call<void> not_begun(environment&, things* t) {
+    co_await t->manual.wait();
+}
+coflux::call<void> without_environment(things* t) {
+    co_await t->manual.wait();
+}
+coflux::fork<void, pool> has_stored(environment&, things* t) {
+    auto&& here = co_await coflux::context();
+    for (int i = 0; i < 10; ++i) co_await ends_soon(here);  // what is in their memory stays there
+    auto first = not_begun(here, t);
+    auto second = without_environment(t);
+    t->note("has_stored", __LINE__ + 1);
+    co_await t->manual.wait();
+    co_await std::move(first);
+    co_await std::move(second);
+}
 coflux::fork<void, pool> has_two(environment&, things* t) {
     auto&& here = co_await coflux::context();
     auto ended = ends(here, t);
@@ -226,7 +245,7 @@ coflux::fork<void, pool> has_two(environment&, things* t) {
     (void)co_await std::move(ended);
 }
 
-constexpr int noted = 29;
+constexpr int noted = 30;
 
 coflux::task<void, pool> all_of_them(environment&, things* t) {
     auto&& here = co_await coflux::context();
@@ -252,6 +271,7 @@ coflux::task<void, pool> all_of_them(environment&, things* t) {
     in_its_end(here, t).attach();
     in_join(here, t).attach();
     has_two(here, t).attach();
+    has_stored(here, t).attach();
     t->note("all_of_them", __LINE__ + 1);
     co_await t->manual.wait();
 }
@@ -313,6 +333,14 @@ void check_all(const json& dump, things& t) {
     waits("left_behind", "a manual_reset_event", &t.manual, "in_its_end");
     waits("of_object", "a manual_reset_event", &t.manual, "in_join");
     waits("has_two", "a manual_reset_event", &t.manual);
+    waits("has_stored", "a manual_reset_event", &t.manual);
+    std::size_t stored = 0;
+    for (const json& c : dump.at("coroutines")) stored += c.at("state") == "unawaited" ? 1 : 0;
+    EXPECT_EQ(stored, 2U);
+    for (const json& c : in(dump, "in_mutex")) {
+        const json holder = with_id(dump, c.value("holder", json()));
+        EXPECT_TRUE(holder.is_object() && holder.at("function").get<std::string>().ends_with("all_of_them")) << c;
+    }
     waits("all_of_them", "a manual_reset_event", &t.manual, nullptr);
     check("one_of_all", 2, "waits", "in_all");
     check("one_of_any", 2, "waits", "in_any");
@@ -354,7 +382,7 @@ TEST(dump, has_each_coroutine_once_with_its_place_its_parent_and_what_it_waits_f
     wait_until_suspended(t, noted);
     const json now = dump_now();
     EXPECT_EQ(now.at("version"), 1);
-    EXPECT_EQ(now.at("count"), 31) << inspect::dump();
+    EXPECT_EQ(now.at("count"), 34) << inspect::dump();
     EXPECT_EQ(now.at("moving"), 0);
     EXPECT_EQ(now.at("left_out"), 0);
     check_all(now, t);
@@ -569,6 +597,82 @@ TEST(dump, works_in_the_handler_of_a_signal_and_takes_no_memory_of_the_pool) {
     end(env, t, root);
 }
 
+coflux::fork<void, pool> holds(environment&, things* t) {
+    const auto guard = co_await t->mutex.lock();
+    ++t->arrived;
+    co_await t->automatic.wait();
+}
+coflux::task<void, pool> in_a_row(environment&, things* t) {
+    auto&& here = co_await coflux::context();
+    auto first = co_await t->mutex.lock();
+    holds(here, t).attach();
+    holds(here, t).attach();
+    co_await t->manual.wait();
+    first.unlock();
+    t->note("in_a_row", __LINE__ + 1);
+    co_await t->latch.wait();
+}
+
+TEST(dump, says_who_holds_a_mutex_after_each_hand_over) {
+    COFLUX_TEST_NEEDS_SLABS();
+    thread_pool_executor executor{1};
+    auto env = coflux::make_environment(executor);
+    things t;
+    auto root = in_a_row(env, &t);
+    const auto holders = [] {
+        std::vector<std::string> found;
+        const json now = dump_now();
+        for (const json& c : in(now, "holds")) {
+            if (c.contains("holder")) found.push_back(with_id(now, c.at("holder")).at("function").get<std::string>());
+        }
+        return found;
+    };
+    while (holders().size() != 2) std::this_thread::yield();
+    for (const std::string& name : holders()) EXPECT_TRUE(name.ends_with("in_a_row")) << name;
+    t.manual.set();
+    wait_until_suspended(t, 2);
+    const std::vector<std::string> after = holders();
+    EXPECT_EQ(after.size(), 1U) << inspect::dump();
+    for (const std::string& name : after) EXPECT_TRUE(name.ends_with("holds")) << name;
+    t.latch.count_down();
+    while (t.arrived < 3) {
+        t.automatic.set();
+        std::this_thread::yield();
+    }
+    t.automatic.set();
+    root.join();
+}
+
+coflux::fork<void, pool> waits_for(environment&, things* t) {
+    t->note("waits_for", __LINE__ + 1);
+    co_await t->manual.wait();
+}
+coflux::task<void, pool> wakes_late(environment&, things* t, std::atomic<int>* at) {
+    auto&& here = co_await coflux::context();
+    waits_for(here, t).attach();
+    while (t->arrived.load() == 0) co_await coflux::yield();
+    stuck(here, at).attach();
+}
+
+TEST(dump, does_not_show_a_coroutine_that_was_woken_in_its_old_wait) {
+    COFLUX_TEST_NEEDS_SLABS();
+    thread_pool_executor executor{1};
+    auto env = coflux::make_environment(executor);
+    things t;
+    std::atomic<int> at{0};
+    auto root = wakes_late(env, &t, &at);
+    while (at != 1) std::this_thread::yield();
+    json now = dump_now();
+    ASSERT_EQ(in(now, "waits_for").size(), 1U) << now;
+    EXPECT_EQ(in(now, "waits_for").front().at("state"), "waits");
+    t.manual.set();
+    now = dump_now();
+    ASSERT_EQ(in(now, "waits_for").size(), 1U) << now;
+    EXPECT_EQ(in(now, "waits_for").front().at("state"), "ready");
+    at = 0;
+    root.join();
+}
+
 coflux::fork<void, pool> fails(environment&) {
     throw std::runtime_error("on purpose");
     co_return;
@@ -623,6 +727,7 @@ TEST(dump, names_its_members_as_the_docs_say) {
         EXPECT_EQ(c.contains("awaits"), c.at("state") == "awaits");
         EXPECT_EQ(c.contains("awaited"), c.at("state") == "awaits");
         EXPECT_EQ(c.contains("worker"), c.at("state") == "running");
+        EXPECT_TRUE(!c.contains("holder") || (c.at("state") == "waits" && c.at("holder").is_string()));
     }
     const std::string little = inspect::dump({.format = inspect::format::json, .limit = 2000});
     EXPECT_LE(little.size(), 2000U);

@@ -122,7 +122,7 @@ TEST(Explore, FindsAHangThatFifoDoesNotShow) {
     const exploration r = explore({.runs = 1000}, may_hang);
     ASSERT_FALSE(r.ok());
     EXPECT_EQ(r.failure->kind, failure_kind::deadlock);
-    EXPECT_NE(r.failure->what.find("waits for a mutex"), std::string::npos) << r.failure->what;
+    EXPECT_NE(r.failure->what.find("waits for a mutex, held by "), std::string::npos) << r.failure->what;
 }
 
 coflux::task<void, sim_executor> waits_for_ever(auto&&, borrowed<coflux::latch> never) {

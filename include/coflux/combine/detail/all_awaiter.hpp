@@ -72,6 +72,7 @@ protected:
     all_awaiter(promise_base& p, std::size_t count) noexcept : left_(count), count_(count) {
         coroutine = &p;
         ended = &all_awaiter::child_ended;
+        alone = true;
     }
     ~all_awaiter() = default;
 

@@ -26,6 +26,7 @@ std::coroutine_handle<> await_in_list(promise_base& p, frame_control& child) {
     void* const memory = p.memory_resource()->allocate(sizeof(list_node), alignof(list_node));
     auto* const node = ::new (memory) list_node;
     node->coroutine = &p;
+    node->alone = true;
     node->ended = [](waiter& self, frame_control& c, const void* here) noexcept {
         promise_base& awaiting = *self.coroutine;
         list_node::leave(static_cast<list_node*>(&self));

@@ -34,6 +34,7 @@ struct alignas(16) waiter {
     promise_base* coroutine = nullptr;  ///< the one suspended until `ended` is called, if it is a coroutine
     environment* scope = nullptr;       ///< set before a callback is called: the scope that the coroutine belongs to
     bool first = false;                 ///< a callback: called before the waiters are woken
+    bool alone = false;                 ///< nothing else ends the wait of `coroutine`, but a stop; for a dump
 };
 
 /// How the await of a frame began.

@@ -103,7 +103,7 @@ protected:
 /// Shapes: `Primitive` has, for this class: `wait_list waiters_`; a type `want`; `ready_or_mark(want&)`, as `ready` of
 /// enter_queue(); `unmark()`, called under the lock when a stop has taken the last waiter; `waits_for`, the words of
 /// wait_kind::what. Where a waiter that is stopped may have kept other waiters from being served, it also has
-/// `serve_next()`, called without the lock.
+/// `serve_next()`, called without the lock. Where it knows its holder, it has `holder_at`, as wait_kind::holder_at.
 template <typename Primitive>
 class list_wait final : public wanting<typename Primitive::want> {
 public:
@@ -123,6 +123,13 @@ public:
     }
 
 private:
+    static consteval std::size_t holder_at() noexcept {
+        if constexpr (requires { Primitive::holder_at; }) {
+            return Primitive::holder_at;
+        } else {
+            return wait_kind::no_holder;
+        }
+    }
     static bool claim(wait_operation& w) noexcept {
         Primitive& of = static_cast<list_wait&>(w).of_;
         const adaptive_guard guard(of.waiters_.lock);
@@ -138,7 +145,9 @@ private:
     static constexpr wait_kind kind{.claim = &claim,
                                     .stop = &stop,
                                     .what = Primitive::waits_for,
-                                    .of_at = sizeof(wanting<typename Primitive::want>)};
+                                    .of_at = sizeof(wanting<typename Primitive::want>),
+                                    .queued_at = wait_operation::previous_at,
+                                    .holder_at = holder_at()};
 
     Primitive& of_;  // first, as of_at says
 };

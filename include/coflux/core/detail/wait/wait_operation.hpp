@@ -32,9 +32,15 @@ struct wait_kind {
     /// Called for a wait whose coroutine no executor runs, once it was taken from the list of woken waits. nullptr:
     /// nothing is called.
     void (*taken)(wait_operation& woken) noexcept = nullptr;
-    /// Where in the operation, in bytes, the address of the thing is that is waited for; 0: it has none. For who looks
-    /// from outside.
+    // A reader of the memory, which looks on from outside, asks the rest:
+    /// Where in the operation, in bytes, the address of the thing is that is waited for; 0: it has none.
     std::size_t of_at = 0;
+    /// Where in the operation a pointer is that is null unless a waker can find the operation; 0: it has none.
+    std::size_t queued_at = 0;
+    /// Where in the thing the word is that names its holder: a promise in all but the two low bits, or null.
+    std::size_t holder_at = no_holder;
+
+    static constexpr std::size_t no_holder = ~std::size_t{0};
 };
 
 class wait_operation;
@@ -137,6 +143,8 @@ public:
     /// Links in what it waits in; see wait_queue. The stopper's, once it is claimed.
     wait_operation* next = nullptr;
     wait_operation* previous = nullptr;
+    /// wait_kind::queued_at of those that wait in a wait_queue.
+    static constexpr std::size_t previous_at = sizeof(void*);
 
 protected:
     /// While it waits: what end() touches, into the cache.
