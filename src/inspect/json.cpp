@@ -36,7 +36,7 @@ void write_one(const snapshot& s, std::uint32_t i, places& where, bounded_text& 
     to.add(",\"state\":\"").add(state_name(c.state)).add("\"");
     to.add(",\"call\":").add(c.is_call ? "true" : "false");
     to.add(",\"moving\":").add(c.moving ? "true" : "false");
-    to.add(",\"bytes\":").add(c.bytes).add(",\"children\":").add(c.children);
+    to.add(",\"bytes\":").add(c.bytes()).add(",\"children\":").add(c.children);
     if (const snapshot::place& p = where.at(c.place); p.line != 0) {
         to.add(",\"function\":").add_quoted(readable_name(p.function).c_str());
         to.add(",\"file\":").add_quoted(p.file).add(",\"line\":").add(p.line);

@@ -88,6 +88,11 @@ struct layout_access {
             .kind_holder_at = offsetof(wait_kind, holder_at),
             .holder_tags = 3,
             .no_holder = wait_kind::no_holder,
+            .large_tag = slab_registry::large,
+            .large_bytes = offsetof(large_block, bytes),
+            .large_offset = offsetof(large_block, offset),
+            .large_entry = offsetof(large_block, entry),
+            .large_header = sizeof(large_block),
         };
     }
 };

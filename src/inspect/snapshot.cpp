@@ -18,7 +18,7 @@ struct snapshot::tables {
     known_waiter waiters[cached];
     known_kind kinds[cached];
     known_holder holders[cached];
-    char copies[slabs_at_once][std::size_t{64} * 1024];
+    char copies[bytes_at_once];
 };
 
 namespace {
@@ -140,11 +140,17 @@ void snapshot::list_slabs() noexcept {
         for (std::size_t i = 0; i < std::size_t{at.first_entries} << c && index < used; ++i, ++index) {
             const std::uint64_t e = chunk[i].load(memory_order_acquire);
             const auto size_class = static_cast<std::uint32_t>(e & at.class_bits);
+            if ((e & at.large_tag) == at.large_tag) {
+                list_large(e & ~at.large_tag, static_cast<std::uint32_t>(index));
+                ++blocks;
+                continue;
+            }
             // A block of one granule is too small for a frame.
             if (e == 0 || size_class == at.free_class || size_class == 0) continue;
-            slabs_[slab_count_++] = {e & ~std::uint64_t{at.class_bits}, size_class, static_cast<std::uint32_t>(index),
-                                     0, 0};
-            blocks += at.slab_bytes / block_size(size_class);
+            const auto block = static_cast<std::uint32_t>(block_size(size_class));
+            slabs_[slab_count_++] = {
+                e & ~std::uint64_t{at.class_bits}, at.slab_bytes, block, 0, static_cast<std::uint32_t>(index), 0, 0};
+            blocks += at.slab_bytes / block;
         }
     }
     std::sort(slabs_, slabs_ + slab_count_,
@@ -153,27 +159,48 @@ void snapshot::list_slabs() noexcept {
     all_ = static_cast<found_coroutine*>(os::map_pages(all_bytes_));
 }
 
+/// The block behind this header, if there still is one that a frame fits into.
+void snapshot::list_large(std::uint64_t header, std::uint32_t index) noexcept {
+    char copy[64];
+    if (!read(header, copy, at.large_header) || load<std::uint32_t>(copy, at.large_entry) != index) return;
+    const std::uint64_t bytes = std::min<std::uint64_t>(load(copy, at.large_bytes), most_bytes);
+    const auto offset = load<std::uint32_t>(copy, at.large_offset);
+    if (bytes < at.control_size + at.promise + at.environment_size || offset + bytes > bytes_at_once) return;
+    const auto size = static_cast<std::uint32_t>(bytes / found_coroutine::unit * found_coroutine::unit);
+    slabs_[slab_count_++] = {header + offset, size, size, offset, index, 0, 0};
+}
+
 /// Those that can be read, and still are what they were.
 template <typename F>
 void snapshot::for_each_slab(F f) noexcept {
     for (std::size_t begin = 0; begin < slab_count_;) {
-        const std::size_t n = std::min(slabs_at_once, slab_count_ - begin);
         os::memory_piece pieces[slabs_at_once];
-        for (std::size_t i = 0; i < n; ++i) pieces[i] = {slabs_[begin + i].address, at.slab_bytes};
-        const std::size_t read = os::read_own_memory(pieces, n, tables_->copies) / at.slab_bytes;
-        for (std::size_t i = 0; i < read; ++i) {
-            const char* const copy = tables_->copies[i];
-            if (load<std::uint32_t>(copy, at.slab_entry) == slabs_[begin + i].entry) f(slabs_[begin + i], copy);
+        std::size_t n = 0;
+        std::size_t bytes = 0;
+        for (; n < slabs_at_once && begin + n < slab_count_; ++n) {
+            const slab_copy& s = slabs_[begin + n];
+            pieces[n] = {s.address - s.header, std::size_t{s.header} + s.bytes};
+            if (bytes + pieces[n].size > bytes_at_once) break;
+            bytes += pieces[n].size;
         }
-        begin += read == n ? n : read + 1;  // one is gone
+        const char* copy = tables_->copies;
+        const char* const end = copy + os::read_own_memory(pieces, n, tables_->copies);
+        std::size_t done = 0;
+        for (; done < n && static_cast<std::size_t>(end - copy) >= pieces[done].size; ++done) {
+            slab_copy& s = slabs_[begin + done];
+            if (load<std::uint32_t>(copy, s.header == 0 ? at.slab_entry : at.large_entry) == s.entry)
+                f(s, copy + s.header);
+            copy += pieces[done].size;
+        }
+        begin += done == n ? n : done + 1;  // one is gone
     }
 }
 
 void snapshot::find_in(slab_copy& s, const char* copy) noexcept {
     s.first = count_;
-    const std::size_t size = block_size(s.size_class);
-    const auto untouched = load<std::uint32_t>(copy, at.slab_untouched);
-    for (std::size_t offset = at.slab_bytes % size; offset + size <= at.slab_bytes; offset += size) {
+    const std::size_t size = s.block;
+    const auto untouched = s.header == 0 ? load<std::uint32_t>(copy, at.slab_untouched) : 0;
+    for (std::size_t offset = s.bytes % size; offset + size <= s.bytes; offset += size) {
         if (offset < untouched) continue;
         const char* const block = copy + offset;
         const std::size_t control_at = control_in_block(block);
@@ -198,7 +225,7 @@ void snapshot::find_in(slab_copy& s, const char* copy) noexcept {
         c.children = (word & at.word_scope_open) != 0 ? children_of(environment, closed) : 0;
         c.print = print_of(control);
         c.holder = no_coroutine;
-        c.bytes = static_cast<std::uint16_t>(size);
+        c.size = static_cast<std::uint16_t>(size / found_coroutine::unit);
         c.is_call = (word & at.word_counted) == at.word_counted;
         c.moving = true;  // until the second look
         c.valid = false;
@@ -484,8 +511,8 @@ bool snapshot::still_wait(const std::uint32_t* members, std::size_t count) noexc
         if (c.state == coroutine_state::waits) pieces[n++] = {c.of + kind(c.kind).holder_at, sizeof(std::uint64_t)};
     }
     for (std::size_t i = 0; i < n; ++i) bytes += pieces[i].size;
-    char* const copy = tables_->copies[0];
-    if (os::read_own_memory(pieces, n, copy) != bytes) return false;
+    char* const copy = tables_->copies;
+    if (bytes > bytes_at_once || os::read_own_memory(pieces, n, copy) != bytes) return false;
     const char* block = copy;
     const char* word = copy;
     for (std::size_t i = 0; i < count; ++i) word += pieces[i].size;
@@ -508,11 +535,11 @@ bool snapshot::still_wait(const std::uint32_t* members, std::size_t count) noexc
 // --- what an address is ----------------------------------------------------------------------------------------------
 
 const snapshot::slab_copy* snapshot::slab_of(std::uint64_t address) const noexcept {
-    const std::uint64_t begin = address & ~(std::uint64_t{at.slab_bytes} - 1);
-    const slab_copy* const s =
-        std::lower_bound(slabs_, slabs_ + slab_count_, begin,
-                         [](const slab_copy& a, std::uint64_t wanted) { return a.address < wanted; });
-    return s != slabs_ + slab_count_ && s->address == begin ? s : nullptr;
+    const slab_copy* const first = slabs_;
+    const slab_copy* const next =
+        std::upper_bound(first, first + slab_count_, address,
+                         [](std::uint64_t wanted, const slab_copy& a) { return wanted < a.address; });
+    return next != first && address - next[-1].address < next[-1].bytes ? next - 1 : nullptr;
 }
 
 std::uint32_t snapshot::find(std::uint64_t control) const noexcept {
@@ -537,8 +564,8 @@ std::uint32_t snapshot::find_around(std::uint64_t address) const noexcept {
 }
 
 std::uint64_t snapshot::end_of_block(const slab_copy& s, const found_coroutine& c) const noexcept {
-    const std::uint64_t end = s.address + at.slab_bytes;
-    return end - (end - c.control - 1) / c.bytes * c.bytes;
+    const std::uint64_t end = s.address + s.bytes;
+    return end - (end - c.control - 1) / c.bytes() * c.bytes();
 }
 
 std::uint32_t snapshot::of_environment(std::uint64_t address) const noexcept {

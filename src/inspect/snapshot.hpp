@@ -40,13 +40,16 @@ struct found_coroutine {
     std::uint32_t children;  ///< that are alive, where it has a scope
     std::uint32_t print;     ///< of what must be the same at the second look
     std::uint32_t holder;    ///< waits: the coroutine that holds the thing, or no_coroutine
-    std::uint16_t bytes;     ///< of its block
+    std::uint16_t size;      ///< of its block
     coroutine_state state;
     bool is_call : 1;
     bool moving : 1;    ///< it changed between the two looks
     bool valid : 1;     ///< it is a coroutine, and no other memory that looks like one
     bool at_end : 1;    ///< its body has ended
     bool is_stale : 1;  ///< a call whose join word has a value only once it has begun
+
+    static constexpr std::size_t unit = 16;  ///< of `size`
+    [[nodiscard]] std::size_t bytes() const noexcept { return size * unit; }
 };
 static_assert(sizeof(found_coroutine) <= 64, "what a dump may use for each coroutine");
 
@@ -90,9 +93,12 @@ public:
     [[nodiscard]] place place_at(std::uint64_t address) const noexcept;
 
 private:
+    /// A slab, or a block that is in none.
     struct slab_copy {
         std::uint64_t address;
-        std::uint32_t size_class;
+        std::uint32_t bytes;
+        std::uint32_t block;   // bytes of each
+        std::uint32_t header;  // so many bytes in front of the address; 0: of a slab
         std::uint32_t entry;
         std::uint32_t first;  // of its coroutines in all_
         std::uint32_t count;
@@ -120,12 +126,14 @@ private:
         std::uint32_t coroutine;
     };
     static constexpr std::size_t most_parts = 1024;
-    static constexpr std::size_t most_bytes = 4096;  // of a block
-    static constexpr std::size_t slabs_at_once = 16;
+    static constexpr std::size_t slabs_at_once = 64;
+    static constexpr std::size_t bytes_at_once = std::size_t{1} << 20;
+    static constexpr std::size_t most_bytes = 65535 * found_coroutine::unit;  // that are read of a block
     static constexpr std::size_t cached = 4096;
     struct tables;
 
     void list_slabs() noexcept;
+    void list_large(std::uint64_t header, std::uint32_t index) noexcept;
     template <typename F>
     void for_each_slab(F f) noexcept;
     void find_in(slab_copy& s, const char* copy) noexcept;

@@ -7,10 +7,18 @@
 // that are empty go to the global heap.
 #include <coflux/memory/frame_pool.hpp>
 
+#include <cstring>
 #include <new>
 
 #include "memory/detail/central_lists.hpp"
 #include "memory/detail/idle_memory.hpp"
+
+#if COFLUX_ASAN
+#    include <sanitizer/asan_interface.h>
+#else
+#    define ASAN_POISON_MEMORY_REGION(begin, size) ((void)(begin), (void)(size))
+#    define ASAN_UNPOISON_MEMORY_REGION(begin, size) ((void)(begin), (void)(size))
+#endif
 
 namespace coflux {
 namespace detail {
@@ -116,8 +124,28 @@ void deallocate_checked_frame(void* block, std::size_t bytes, std::size_t alignm
     }
 }
 
+namespace {
+
+/// Where a large block begins behind its header: as far as keeps it aligned.
+constexpr std::size_t large_offset(std::size_t alignment) noexcept {
+    return alignment > slab_header ? alignment : slab_header;
+}
+static_assert(sizeof(large_block) <= slab_header);
+
+}  // namespace
+
 void* allocate_large_frame(std::size_t bytes, std::size_t alignment) noexcept {
-    return ::operator new(bytes, std::align_val_t{alignment}, std::nothrow);
+    const std::size_t offset = large_offset(alignment);
+    if (bytes > ~std::size_t{0} - offset) return nullptr;
+    void* const base = ::operator new(offset + bytes, std::align_val_t{offset}, std::nothrow);
+    if (base == nullptr) return nullptr;
+    char* const block = static_cast<char*>(base) + offset;
+    // The memory may look like a frame that was there before.
+    std::memset(block, 0, bytes < 2 * sizeof(free_block) ? bytes : 2 * sizeof(free_block));
+    auto& header = *::new (base) large_block{bytes, static_cast<std::uint32_t>(offset), large_block::no_entry};
+    enter_large_block(header);
+    ASAN_POISON_MEMORY_REGION(base, offset);
+    return block;
 }
 
 void throw_bad_alloc() {
@@ -125,7 +153,11 @@ void throw_bad_alloc() {
 }
 
 void deallocate_large_frame(void* block, std::size_t, std::size_t alignment) noexcept {
-    ::operator delete(block, std::align_val_t{alignment});
+    const std::size_t offset = large_offset(alignment);
+    void* const base = static_cast<char*>(block) - offset;
+    ASAN_UNPOISON_MEMORY_REGION(base, offset);
+    remove_large_block(*static_cast<large_block*>(base));
+    ::operator delete(base, std::align_val_t{offset});
 }
 
 }  // namespace detail

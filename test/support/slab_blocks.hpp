@@ -26,7 +26,9 @@ inline std::map<std::uintptr_t, std::size_t> entered_slabs() {
             const std::uint64_t e = entries[i].load();
             ++index;
             const std::uint64_t size_class = e & slab_registry::class_bits;
-            if (size_class != slab_registry::free) slabs.emplace(e & ~slab_registry::class_bits, size_class);
+            const bool is_large = (e & slab_registry::large) == slab_registry::large;
+            if (size_class != slab_registry::free && !is_large)
+                slabs.emplace(e & ~slab_registry::class_bits, size_class);
         }
     }
     return slabs;

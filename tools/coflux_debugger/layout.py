@@ -20,7 +20,8 @@ FIELDS = (
     ("I", "marks mark_object mark_call mark_generator environment_size object_joiner joiner_promise"),
     ("I", "waiter_next waiter_promise waiter_size wait_promise wait_kind wait_record"),
     ("I", "kind_claim kind_stop kind_what kind_of_at kind_size"), ("Q", "threads"), ("I", "thread_count thread_current"),
-    ("I", "waiter_alone kind_queued_at kind_holder_at holder_tags"), ("Q", "no_holder"),
+    ("I", "waiter_alone kind_queued_at kind_holder_at holder_tags"), ("Q", "no_holder large_tag"),
+    ("I", "large_bytes large_offset large_entry large_header"),
 )
 
 

@@ -17,6 +17,7 @@ import struct
 from .layout import Unreadable, find_layout
 from .names import readable_name
 
+MOST_BYTES = 65535 * 16  # of a frame
 MOST_LINKS = 1000  # of a list or a chain in memory that may be damaged
 
 
@@ -43,7 +44,7 @@ class Snapshot:
         self.parts = sorted(memory.sections())
         self.begins = [part[0] for part in self.parts]
         self.what, self.places, self.kinds, self.objects = {}, {}, {}, {}
-        self.all, self.awaiters, self.joined, self.slabs = {}, {}, {}, {}
+        self.all, self.awaiters, self.joined, self.slabs, self.large = {}, {}, {}, {}, {}
         # A million objects that all stay: the collector would walk them again and again.
         collects = gc.isenabled()
         gc.disable()
@@ -51,6 +52,9 @@ class Snapshot:
             self.list_slabs()
             for address in sorted(self.slabs):
                 self.find_in(address)
+            for address in sorted(self.large):
+                self.find_in_large(address)
+            self.large_begins = sorted(self.large)
             self.resolve_waits()
             self.resolve_calls()
             self.resolve_parents()
@@ -110,10 +114,28 @@ class Snapshot:
             entries = self.memory.read(chunk, 8 * count) if chunk else None
             for index, entry in enumerate(struct.unpack(f"<{count}Q", entries) if entries else ()):
                 size_class = entry & at.class_bits
+                if entry & at.large_tag == at.large_tag:
+                    self.list_large(entry & ~at.large_tag, index + (at.first_entries << number) - at.first_entries)
+                    continue
                 # A block of one granule is too small for a frame.
                 if entry and size_class not in (0, at.free_class):
                     self.slabs[entry & ~at.class_bits] = (size_class + 1) * at.granule, index + (at.first_entries << number) - at.first_entries
             used -= count
+
+    def list_large(self, header: int, index: int) -> None:
+        """A block that is in no slab."""
+        at = self.at
+        copy = self.memory.read(header, at.large_header)
+        if copy and struct.unpack_from("<I", copy, at.large_entry)[0] == index:
+            size = min(struct.unpack_from("<Q", copy, at.large_bytes)[0], MOST_BYTES) & ~15
+            self.large[header + struct.unpack_from("<I", copy, at.large_offset)[0]] = size
+
+    def find_in_large(self, block: int) -> None:
+        at = self.at
+        size = self.large[block]
+        copy = self.memory.read(block, size)
+        if copy and size >= at.control_size + at.promise + at.environment_size:
+            self.find_in_block(block, 0, copy, struct.unpack_from(f"<{size // 8}Q", copy), size)
 
     def find_in(self, slab: int) -> None:
         at = self.at
@@ -128,19 +150,22 @@ class Snapshot:
         if first < untouched:
             first += -(-(untouched - first) // size) * size
         for block in range(first, at.slab_bytes - size + 1, size):
-            mark = words[(block + at.mark) // 8] & at.mark_bits
-            if mark & at.word_counted:
-                control = block
-            elif mark == at.control_follows:
-                control = block + at.control_size
-            else:
-                continue
-            frame = control + at.control_size
-            if frame + at.promise + at.environment_size > block + size:
-                continue
-            resume = words[frame // 8]
-            if not self.is_code(words[frame // 8 + 1]) or (resume and not self.is_code(resume)):
-                continue
+            self.find_in_block(slab, block, copy, words, size)
+
+    def find_in_block(self, slab: int, block: int, copy: bytes, words: tuple, size: int) -> None:
+        at = self.at
+        mark = words[(block + at.mark) // 8] & at.mark_bits
+        if mark & at.word_counted:
+            control = block
+        elif mark == at.control_follows:
+            control = block + at.control_size
+        else:
+            return
+        frame = control + at.control_size
+        if frame + at.promise + at.environment_size > block + size:
+            return
+        resume = words[frame // 8]
+        if self.is_code(words[frame // 8 + 1]) and (not resume or self.is_code(resume)):
             self.add(slab, control, copy, words, block + size, size)
 
     def add(self, slab: int, control: int, copy: bytes, words: tuple, end: int, size: int) -> None:
@@ -315,7 +340,11 @@ class Snapshot:
         at = self.at
         slab = address & ~(at.slab_bytes - 1)
         if slab not in self.slabs:
-            return None
+            i = bisect.bisect_right(self.large_begins, address) - 1
+            block = self.large_begins[i] if i >= 0 else 0
+            if not block or address >= block + self.large[block]:
+                return None
+            return self.all.get(block) or self.all.get(block + at.control_size)
         size = self.slabs[slab][0]
         end = slab + at.slab_bytes
         block = end - -(-(end - address) // size) * size

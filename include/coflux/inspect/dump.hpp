@@ -21,8 +21,7 @@ struct dump_options {
 
 /// Says of each coroutine where it is, what it waits for, and below which others. It finds them in the memory of the
 /// frame pool: one that stays suspended meanwhile is there exactly once, and one that runs may be missing, or is marked
-/// as changed. Those whose frames come from another resource, or are larger than 4032 bytes, are not found; nor is any
-/// under AddressSanitizer, where all frames come from the heap.
+/// as changed. Those whose frames come from another resource are not found.
 ///
 /// Returns: the text; "coflux: …" with the reason, if the system does not let the process read its own memory.
 /// Errors: std::bad_alloc.

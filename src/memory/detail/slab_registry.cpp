@@ -37,9 +37,7 @@ bool grow(std::uint32_t index) noexcept {
     return true;
 }
 
-}  // namespace
-
-bool enter_slab(const void* slab, std::size_t size_class, std::uint32_t& index) noexcept {
+bool enter(std::uint64_t word, std::uint32_t& index) noexcept {
     const adaptive_guard guard(lock);
     if (free_entry != none) {
         index = free_entry;
@@ -51,8 +49,22 @@ bool enter_slab(const void* slab, std::size_t size_class, std::uint32_t& index) 
         all_slabs.used.store(index + 1, memory_order_release);  // pairs with a reader's load, as that of the chunk
     }
     // release pairs with a reader's load: the header is written.
-    entry_at(index).store(reinterpret_cast<std::uint64_t>(slab) | size_class, memory_order_release);
+    entry_at(index).store(word, memory_order_release);
     return true;
+}
+
+}  // namespace
+
+bool enter_slab(const void* slab, std::size_t size_class, std::uint32_t& index) noexcept {
+    return enter(reinterpret_cast<std::uint64_t>(slab) | size_class, index);
+}
+
+void enter_large_block(large_block& b) noexcept {
+    if (!enter(reinterpret_cast<std::uint64_t>(&b) | slab_registry::large, b.entry)) b.entry = large_block::no_entry;
+}
+
+void remove_large_block(const large_block& b) noexcept {
+    if (b.entry != large_block::no_entry) remove_slab(b.entry);
 }
 
 void remove_slab(std::uint32_t index) noexcept {

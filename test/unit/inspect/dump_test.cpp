@@ -32,9 +32,6 @@ namespace inspect = coflux::inspect;
 using pool = thread_pool_executor;
 using json = nlohmann::json;
 
-#define COFLUX_TEST_NEEDS_SLABS() \
-    if (COFLUX_ASAN) GTEST_SKIP() << "under AddressSanitizer frames come from the heap, where a dump finds none"
-
 json dump_now() {
     const std::string text = inspect::dump({.format = inspect::format::json, .limit = std::size_t{1} << 28});
     return json::parse(text);
@@ -374,7 +371,6 @@ void end(environment& env, things& t, coflux::task<void, pool>& root) {
 }
 
 TEST(dump, has_each_coroutine_once_with_its_place_its_parent_and_what_it_waits_for) {
-    COFLUX_TEST_NEEDS_SLABS();
     thread_pool_executor executor{2};
     auto env = coflux::make_environment(executor);
     things t;
@@ -411,7 +407,6 @@ coflux::task<void, pool> churners(environment&, std::atomic<bool>* ends) {
 }
 
 TEST(dump, has_them_once_beside_coroutines_that_come_and_go_and_slabs_that_are_released) {
-    COFLUX_TEST_NEEDS_SLABS();
     thread_pool_executor executor{2};
     thread_pool_executor busy{4};
     auto env = coflux::make_environment(executor);
@@ -440,7 +435,6 @@ TEST(dump, has_them_once_beside_coroutines_that_come_and_go_and_slabs_that_are_r
 }
 
 TEST(dump, marks_those_that_changed_meanwhile) {
-    COFLUX_TEST_NEEDS_SLABS();
     thread_pool_executor busy{2};
     auto env = coflux::make_environment(busy);
     std::atomic<bool> ends{false};
@@ -464,7 +458,6 @@ coflux::task<void, pool> forks_that_end(environment&, things* t, int n) {
 }
 
 TEST(dump, has_no_frame_that_is_free) {
-    COFLUX_TEST_NEEDS_SLABS();
     thread_pool_executor executor{1};
     auto env = coflux::make_environment(executor);
     things t;
@@ -490,7 +483,6 @@ coflux::task<void, pool> begins_deep(environment&, coflux::manual_reset_event* g
 }
 
 TEST(dump, of_a_chain_of_100_000_is_a_few_groups_and_a_tree) {
-    COFLUX_TEST_NEEDS_SLABS();
     thread_pool_executor executor{1};
     auto env = coflux::make_environment(executor);
     coflux::manual_reset_event go;
@@ -534,7 +526,6 @@ coflux::task<void, pool> makes_stuck(environment&, std::atomic<int>* at) {
 }
 
 TEST(dump, works_while_all_workers_are_stuck) {
-    COFLUX_TEST_NEEDS_SLABS();
     thread_pool_executor executor{2};
     auto env = coflux::make_environment(executor);
     std::atomic<int> at{0};
@@ -570,7 +561,6 @@ int in_handler = -1;
 std::atomic<int> handled{0};
 
 TEST(dump, works_in_the_handler_of_a_signal_and_takes_no_memory_of_the_pool) {
-    COFLUX_TEST_NEEDS_SLABS();
     thread_pool_executor executor{2};
     auto env = coflux::make_environment(executor);
     things t;
@@ -597,6 +587,41 @@ TEST(dump, works_in_the_handler_of_a_signal_and_takes_no_memory_of_the_pool) {
     end(env, t, root);
 }
 
+coflux::fork<void, pool> has_large_frame(environment&, things* t) {
+    char much[10'000] = {};
+    t->note("has_large_frame", __LINE__ + 1);
+    co_await t->manual.wait();
+    EXPECT_EQ(much[t->arrived.load()], 0);
+}
+coflux::task<void, pool> makes_large_frames(environment&, things* t, int n) {
+    auto&& here = co_await coflux::context();
+    char much[5'000] = {};
+    for (int i = 0; i < n; ++i) has_large_frame(here, t).attach();
+    co_await t->latch.wait();
+    EXPECT_EQ(much[t->arrived.load()], 0);
+}
+
+TEST(dump, has_coroutines_whose_frames_are_larger_than_any_block_of_a_slab) {
+    thread_pool_executor executor{2};
+    auto env = coflux::make_environment(executor);
+    things t;
+    auto root = makes_large_frames(env, &t, 20);
+    wait_until_suspended(t, 20);
+    const json now = dump_now();
+    const auto found = in(now, "has_large_frame");
+    EXPECT_EQ(found.size(), 20U) << inspect::dump();
+    for (const json& c : found) {
+        EXPECT_EQ(c.at("state"), "waits");
+        EXPECT_EQ(c.at("line"), t.line_of("has_large_frame"));
+        EXPECT_GT(c.at("bytes"), 10'000);
+        EXPECT_TRUE(with_id(now, c.at("parent")).at("function").get<std::string>().ends_with("makes_large_frames"));
+    }
+    t.manual.set();
+    while (!in(dump_now(), "has_large_frame").empty()) std::this_thread::yield();
+    t.latch.count_down();
+    root.join();
+}
+
 coflux::fork<void, pool> holds(environment&, things* t) {
     const auto guard = co_await t->mutex.lock();
     ++t->arrived;
@@ -614,7 +639,6 @@ coflux::task<void, pool> in_a_row(environment&, things* t) {
 }
 
 TEST(dump, says_who_holds_a_mutex_after_each_hand_over) {
-    COFLUX_TEST_NEEDS_SLABS();
     thread_pool_executor executor{1};
     auto env = coflux::make_environment(executor);
     things t;
@@ -655,7 +679,6 @@ coflux::task<void, pool> wakes_late(environment&, things* t, std::atomic<int>* a
 }
 
 TEST(dump, does_not_show_a_coroutine_that_was_woken_in_its_old_wait) {
-    COFLUX_TEST_NEEDS_SLABS();
     thread_pool_executor executor{1};
     auto env = coflux::make_environment(executor);
     things t;
@@ -688,7 +711,6 @@ coflux::task<void, pool> keeps_failed(environment&, things* t) {
 }
 
 TEST(dump, says_that_a_place_is_not_known_where_an_error_is_kept_instead) {
-    COFLUX_TEST_NEEDS_SLABS();
     thread_pool_executor executor{1};
     auto env = coflux::make_environment(executor);
     things t;
@@ -704,7 +726,6 @@ TEST(dump, says_that_a_place_is_not_known_where_an_error_is_kept_instead) {
 }
 
 TEST(dump, names_its_members_as_the_docs_say) {
-    COFLUX_TEST_NEEDS_SLABS();
     thread_pool_executor executor{2};
     auto env = coflux::make_environment(executor);
     things t;
