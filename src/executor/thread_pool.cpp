@@ -12,6 +12,7 @@
 #include "executor/detail/strand_state.hpp"
 #include "executor/detail/worker_metrics.hpp"
 #include "executor/pool/pool_worker.hpp"
+#include "executor/pool/traced_worker.hpp"
 #include "executor/pool/worker_places.hpp"
 #include "os/thread/heavy_fence.hpp"
 #include "os/thread/thread.hpp"
@@ -76,7 +77,13 @@ thread_pool::thread_pool(thread_pool_options options)
     workers_.reserve(n);
     threads_.reserve(n);
     const worker_places places = options_.pin ? worker_places::here(n) : worker_places();
-    for (std::size_t i = 0; i < n; ++i) workers_.push_back(std::make_unique<pool_worker>(*this, i, places));
+    for (std::size_t i = 0; i < n; ++i) {
+        if (options_.trace == trace_level::all) {
+            workers_.push_back(std::make_unique<traced_worker>(*this, i, places));
+        } else {
+            workers_.push_back(std::make_unique<pool_worker>(*this, i, places));
+        }
+    }
     try {
         for (std::size_t i = 0; i < n; ++i) threads_.emplace_back([w = workers_[i].get()] { w->serve(); });
         metrics_.enter(options_.name, *this);

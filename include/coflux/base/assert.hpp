@@ -27,6 +27,8 @@ namespace detail {
 /// not know it.
 using failure_context = void (*)() noexcept;
 void set_failure_context(failure_context print) noexcept;
+/// The same for the trace, which comes behind it.
+void set_failure_trace(failure_context print) noexcept;
 
 }  // namespace detail
 }  // namespace coflux

@@ -37,6 +37,12 @@ public:
         woken_elsewhere_.store(tail_.load(memory_order_relaxed), memory_order_relaxed);
     }
 
+    /// Owner: how many it has pushed so far, and the last of them, which may have been taken.
+    [[nodiscard]] std::uint64_t pushed() const noexcept { return tail_.load(memory_order_relaxed); }
+    [[nodiscard]] void* last() const noexcept {
+        return cells_[(tail_.load(memory_order_relaxed) - 1) % capacity].load(memory_order_relaxed);
+    }
+
     /// Any thread: takes the first; nullptr when empty.
     COFLUX_INLINE void* take() noexcept {
         std::uint64_t h = head_.load(memory_order_acquire);  // pairs with the CAS below

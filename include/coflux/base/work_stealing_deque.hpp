@@ -87,6 +87,11 @@ public:
         return take(b);
     }
 
+    /// Owner: what it has pushed last, unless it has popped since.
+    [[nodiscard]] void* youngest() const noexcept {
+        return cells_[bottom_.load(memory_order_relaxed) - 1].load(memory_order_relaxed);
+    }
+
     /// Owner: fetches what the next `n` pops give into the cache.
     void fetch_ahead(std::int64_t n) const noexcept {
         const std::int64_t b = bottom_.load(memory_order_relaxed);

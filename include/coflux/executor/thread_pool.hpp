@@ -25,6 +25,13 @@ enum class pop_order {
     by_owner,   ///< each pop has a locked instruction, 2 ns on some processors, 6 ns and more on other ones
 };
 
+/// Which events of its workers a pool keeps, for inspect::write_trace().
+enum class trace_level : std::uint8_t {
+    off,
+    scheduling,  ///< which coroutine a worker runs, where it has taken that, when it has no work, and spans
+    all,         ///< also each fork and each wake-up, with what they lead to: forks and awaits take longer for it
+};
+
 /// How a thread pool is made.
 struct thread_pool_options {
     std::size_t threads = 0;      ///< number of worker threads, exactly; 0: as many as the process may use processors
@@ -54,6 +61,9 @@ struct thread_pool_options {
     /// Measures how long each resumption takes, by two readings of the clock, and every 100 us how long a coroutine
     /// that is ready waits for its turn: histograms among the metrics (docs/howto/metrics.md).
     bool histograms = false;
+    trace_level trace = trace_level::off;
+    /// How many events of a worker are kept, rounded up to a power of two; older ones are dropped. 32 bytes each.
+    std::size_t trace_events = std::size_t{1} << 15;
     pop_order pops = pop_order::automatic;  ///< by_thief where the system refuses it: std::system_error
 };
 

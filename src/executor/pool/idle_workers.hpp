@@ -39,6 +39,11 @@ public:
         return sleepers_of(idle_.load(memory_order_seq_cst)) == workers_;
     }
 
+    /// A worker is parked, and none looks for work. A hint.
+    [[nodiscard]] bool has_sleepers() const noexcept {
+        return idle_.load(memory_order_relaxed) - 1 < 0xffffU;  // as worker::has_sleepers()
+    }
+
     /// The idle word, for the workers' fast paths: they read it with relaxed order when they push to their own queues.
     [[nodiscard]] const atomic<std::uint32_t>& word() const noexcept { return idle_; }
 

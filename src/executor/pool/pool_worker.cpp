@@ -14,6 +14,7 @@
 #include "event/look_portion.hpp"
 #include "executor/detail/worker_metrics.hpp"
 #include "inspect/timer_metrics.hpp"
+#include "inspect/trace/trace_rings.hpp"
 #include "os/thread/thread.hpp"
 
 namespace coflux::detail {
@@ -50,14 +51,17 @@ void pool_worker::serve() noexcept {
     // Position-independent code finds this_thread by a call. The optimiser would make it anew at each access.
     thread_state* self = &this_thread;
     asm("" : "+r"(self));
+    const traced_thread traced(name, pool_.options_.trace == trace_level::off ? 0 : pool_.options_.trace_events);
+    trace_ = traced.ring();
     busy_.begin(tick_now());
-    if (histograms_ != nullptr) serve_and_measure(*self, *histograms_);
+    if (histograms_ != nullptr || trace_ != nullptr) serve_and_observe(*self);
     while (const std::coroutine_handle<> h = next()) {
         count(resumed_);
         self->nested_limit = self->open_nested_limit;
         run(h, *self);
         self->current = nullptr;
     }
+    trace_ = nullptr;
     this_thread.nested_limit = this_thread.open_nested_limit = no_room;
     this_thread.priorities[0] = this_thread.priorities[1] = nullptr;
     this_thread.timers = nullptr;
@@ -65,18 +69,29 @@ void pool_worker::serve() noexcept {
     worker::set_current(nullptr);
 }
 
-/// Until the pool ends.
-void pool_worker::serve_and_measure(thread_state& self, worker_histograms& to) noexcept {
-    while (const std::coroutine_handle<> h = next()) {
+/// Until the pool ends. Measures, traces or both.
+void pool_worker::serve_and_observe(thread_state& self) noexcept {
+    for (;;) {
+        const counts_taken before = counts_taken_so_far();
+        const std::coroutine_handle<> h = next();
+        if (!h) return;
         count(resumed_);
         self.nested_limit = self.open_nested_limit;
-        const clock_tick begun = tick_now();
+        if (trace_ != nullptr) trace_coroutine(*trace_, trace_kind::runs, h.address(), origin_since(before));
+        const clock_tick begun = histograms_ != nullptr ? tick_now() : 0;
+        begin_step();
         run(h, self);
+        end_step();
         self.current = nullptr;
-        const clock_tick now = tick_now();
-        to.resumptions.add(now - begun);
-        if (to.probe.is_due(now) && !ready_.push(to.probe.begin(now).address())) to.probe.give_up();
+        if (histograms_ != nullptr) measure(begun, *histograms_);
+        if (trace_ != nullptr && queued() == 0) trace_->add(cycles_now(), trace_kind::out_of_work);
     }
+}
+
+void pool_worker::measure(clock_tick begun, worker_histograms& to) noexcept {
+    const clock_tick now = tick_now();
+    to.resumptions.add(now - begun);
+    if (to.probe.is_due(now) && !ready_.push(to.probe.begin(now).address())) to.probe.give_up();
 }
 
 std::coroutine_handle<> pool_worker::next() noexcept {
@@ -134,7 +149,7 @@ bool pool_worker::others_are_due() noexcept {
 }
 
 bool pool_worker::budget_exhausted() noexcept {
-    if (gives_way() || others_are_due()) return true;
+    if (gives_way() || pool_worker::others_are_due()) return true;
     // The frames of a queue that has outgrown its first room have left the caches since they were pushed.
     if (forks_.size() > first_capacity) forks_.fetch_ahead(tick_budget_);
     --tick_budget_;  // the fork that the parent pops now
@@ -319,7 +334,7 @@ bool pool_worker::look_at(event_source& s) noexcept {
     const std::size_t now = queued();
     const std::size_t found = now > before ? now - before : 0;  // thieves may have taken some
     event_steps_.add(found);
-    if (found != 0 && has_sleepers() && event_steps_.are_worth_a_wake(queued())) notify_one();
+    if (found != 0 && has_sleepers() && event_steps_.are_worth_a_wake(queued())) pool_worker::notify_one();
     return found != 0;
 }
 
@@ -369,6 +384,7 @@ void pool_worker::sleep(clock_tick now) noexcept {
 
 void pool_worker::park(pool_events::seat seat, clock_tick now) noexcept {
     count(sleeps_);
+    if (trace_ != nullptr) trace_->add(cycles_now(), trace_kind::parks);
     timers_.prepare_park();
     bool first = true;
     const auto keeps_lookout = [&] {
@@ -426,6 +442,7 @@ void pool_worker::park(pool_events::seat seat, clock_tick now) noexcept {
     pool_.idle_.sleep(parker_, looks_out, stays_awake, keeps_lookout, park);
     timers_.end_park();
     pool_.idle_.end_park(parker_);
+    if (trace_ != nullptr) trace_->add(cycles_now(), trace_kind::wakes_up);
 }
 
 // --- waking ----------------------------------------------------------------------------------------------------------

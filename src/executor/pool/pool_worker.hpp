@@ -19,6 +19,7 @@
 #include "event/look_pace.hpp"
 #include "event_steps.hpp"
 #include "executor/detail/busy_clock.hpp"
+#include "inspect/trace/trace_ring.hpp"
 #include "lone_ready.hpp"
 #include "memory/detail/idle_memory.hpp"
 #include "os/thread/parker.hpp"
@@ -34,23 +35,13 @@
 
 namespace coflux::detail {
 
-class pool_worker final : public worker {
+class pool_worker : public worker {
 public:
     pool_worker(thread_pool& pool, std::size_t position, const worker_places& places)
-        : worker(pool.identity(), pool.idle_.word(), pool.heavy_fence_, first_capacity, pool.idle_.size()),
-          pool_(pool),
-          position_(position),
-          random_(position * 2654435761U + 1),
-          rounds_(static_cast<clock_tick>(
-              std::max(pool.options_.oldest_wait, std::chrono::nanoseconds(std::chrono::microseconds(1))).count())),
-          spin_(static_cast<clock_tick>(std::max(pool.options_.spin, std::chrono::nanoseconds(0)).count())),
-          timers_(&timer_watch::shared()),
-          processor_(places.processor_of(position)),
-          victims_(places.victims_of(position)),
-          histograms_(pool.options_.histograms ? std::make_unique<worker_histograms>() : nullptr) {
-        timer_watch::shared().watch(timers_);
-    }
-    ~pool_worker() { leave_watch(); }
+        : pool_worker(pool, position, places, pool.idle_.word()) {}
+    virtual ~pool_worker() { leave_watch(); }
+    pool_worker(const pool_worker&) = delete;
+    pool_worker& operator=(const pool_worker&) = delete;
 
     void serve() noexcept;
     void unpark() noexcept { parker_.unpark(); }
@@ -74,13 +65,54 @@ public:
     /// Changes when this worker pushes or takes a fork, and not when a thief steals one. To other threads a hint.
     std::uint64_t forked() const noexcept { return forks_.size() + stolen_from_.load(memory_order_relaxed); }
 
+protected:
+    /// `idle`: what the fast paths ask whether they must notify.
+    pool_worker(thread_pool& pool, std::size_t position, const worker_places& places, const atomic<std::uint32_t>& idle)
+        : worker(pool.identity(), idle, pool.heavy_fence_, first_capacity, pool.idle_.size()),
+          pool_(pool),
+          position_(position),
+          random_(position * 2654435761U + 1),
+          rounds_(static_cast<clock_tick>(
+              std::max(pool.options_.oldest_wait, std::chrono::nanoseconds(std::chrono::microseconds(1))).count())),
+          spin_(static_cast<clock_tick>(std::max(pool.options_.spin, std::chrono::nanoseconds(0)).count())),
+          timers_(&timer_watch::shared()),
+          processor_(places.processor_of(position)),
+          victims_(places.victims_of(position)),
+          histograms_(pool.options_.histograms ? std::make_unique<worker_histograms>() : nullptr) {
+        timer_watch::shared().watch(timers_);
+    }
+
+    // A worker that traces all does more: see traced_worker.hpp.
+    virtual void begin_step() noexcept {}
+    virtual void end_step() noexcept {}
+    void notify_one() noexcept override;
+    void notify_of_lone() noexcept override { notify_of(ready_.size() <= lone_ready::pair ? 1 : queued()); }
+    bool budget_exhausted() noexcept override;
+    bool others_are_due() noexcept override;
+    [[nodiscard]] bool has_sleepers() const noexcept { return pool_.idle_.has_sleepers(); }
+    [[nodiscard]] trace_ring* trace() const noexcept { return trace_; }
+
 private:
     friend class thread_pool;
     static constexpr clock_tick shortest_lookout = pool_events::latest_look / 16;  // doubled with each look in vain
     using counter = atomic<std::uint64_t>;  // written by one thread, read by any: relaxed, pairs with nothing
     static void count(counter& c) noexcept { c.store(c.load(memory_order_relaxed) + 1, memory_order_relaxed); }
 
-    COFLUX_NOINLINE void serve_and_measure(thread_state& self, worker_histograms& to) noexcept;
+    COFLUX_NOINLINE void serve_and_observe(thread_state& self) noexcept;
+    void measure(clock_tick begun, worker_histograms& to) noexcept;
+    struct counts_taken {
+        std::uint64_t stolen;
+        std::uint64_t injected;
+    };
+    counts_taken counts_taken_so_far() const noexcept {
+        return {stolen_.load(memory_order_relaxed), injected_.load(memory_order_relaxed)};
+    }
+    /// Where it has taken what it took last: a trace_origin.
+    std::uint64_t origin_since(const counts_taken& before) const noexcept {
+        const counts_taken now = counts_taken_so_far();
+        if (now.stolen != before.stolen) return trace_origin::victims + victim_->position_;
+        return now.injected != before.injected ? trace_origin::from_outside : trace_origin::own_queue;
+    }
     std::coroutine_handle<> next() noexcept;
     COFLUX_NOINLINE std::coroutine_handle<> begin_round() noexcept;
     std::coroutine_handle<> next_in_turn(bool low_first, bool oldest_first) noexcept;
@@ -139,12 +171,8 @@ private:
     }
     /// When a worker that parks at `now` gives back memory.
     clock_tick gives_back_at(clock_tick now) const noexcept;
-    void notify_one() noexcept override;
-    void notify_of_lone() noexcept override { notify_of(ready_.size() <= lone_ready::pair ? 1 : queued()); }
     void notify_of(std::size_t queued) noexcept;
-    bool budget_exhausted() noexcept override;
     bool gives_way() noexcept;
-    bool others_are_due() noexcept override;
     void overflow(std::coroutine_handle<> h) noexcept override;
 
     thread_pool& pool_;
@@ -181,6 +209,7 @@ private:
     const std::optional<unsigned> processor_;  // that its thread is bound to
     const victim_order victims_;
     const std::unique_ptr<worker_histograms> histograms_;  // nullptr: it measures no times
+    trace_ring* trace_ = nullptr;                          // while it serves; nullptr: it is not traced
 };
 
 }  // namespace coflux::detail
