@@ -9,7 +9,7 @@
 
 #include <coflux/coflux.hpp>
 
-#include "../src/inspect/trace/trace_ring.hpp"
+#include "inspect/trace/trace_ring.hpp"
 #include <coflux/time/detail/cycles.hpp>
 
 namespace {

@@ -55,6 +55,7 @@
 #include <coflux/generator/async_generator.hpp>
 #include <coflux/generator/generator.hpp>
 #include <coflux/inspect/metrics.hpp>
+#include <coflux/inspect/stall.hpp>
 #include <coflux/inspect/trace.hpp>
 #include <coflux/io/backend.hpp>
 #include <coflux/io/buffered_reader.hpp>

@@ -158,6 +158,11 @@ void thread_pool::add_metrics(metric_snapshot& to) const {
     for (const auto& w : workers_) w->add_metrics(to);
 }
 
+void thread_pool::add_progress(progress_list& to) const {
+    for (const auto& w : workers_) to.add(w->progress());
+    if (!idle_.all_parked()) to.note_awake();
+}
+
 std::vector<worker_counters> thread_pool::counters() const {
     std::vector<worker_counters> all;
     all.reserve(workers_.size());

@@ -76,6 +76,15 @@ public:
         to.set_executor({});
     }
 
+    void read(progress_list& to) {
+        const lock_guard<mutex> held(lock_);
+        for (const metric_source* s = sources_.front(); s != nullptr; s = s->next) {
+            if (s->progress_ == nullptr) continue;
+            to.set_executor(s->shown_name(s->number_));
+            s->progress_(s->of_, to);
+        }
+    }
+
 private:
     explicit metric_registry(metric_registry* parents) noexcept : parents_(parents) {}
 
@@ -105,12 +114,14 @@ metric_registry& metric_registry::here() {
     return *found;
 }
 
-void metric_source::enter(std::string name, void* of, reader read) {
+void metric_source::enter(std::string name, void* of, reader read, progress_reader progress) {
     COFLUX_VERIFY(number_ == 0, "a source of metrics is registered twice");
     name_ = std::move(name);
     of_ = of;
     read_ = read;
+    progress_ = progress;
     metric_registry::here().enter(*this);
+    if (progress != nullptr) note_awake_for_stall_watch();  // it is in the list: under the lock, as the look
 }
 
 void metric_source::leave() noexcept {
@@ -126,6 +137,10 @@ void metric_source::read_all(metric_snapshot& to) {
     add_process_metrics(to);
     process_metric_source::read_all(to);
     to.sort();
+}
+
+void metric_source::read_progress(progress_list& to) {
+    metric_registry::here().read(to);
 }
 
 // --- those of a process ----------------------------------------------------------------------------------------------

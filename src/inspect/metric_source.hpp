@@ -10,6 +10,7 @@
 #include <coflux/base/atomic.hpp>
 #include <coflux/inspect/metrics.hpp>
 
+#include "inspect/stall/worker_progress.hpp"
 #include "os/process/process.hpp"
 
 namespace coflux::detail {
@@ -58,26 +59,35 @@ public:
     metric_source& operator=(const metric_source&) = delete;
     ~metric_source() { leave(); }
 
-    /// From now on `of.add_metrics(metric_snapshot&)` is called in each reading, on any thread. It resumes and wakes
-    /// nothing. Where another source has `name` already, this one has a number behind it.
+    /// From now on `of.add_metrics(metric_snapshot&)` is called in each reading, on any thread, and
+    /// `of.add_progress(progress_list&)`, where it has that, in each look at the workers. They resume and wake nothing. Where another source has `name` already, this one has a number behind it.
     /// Errors: std::system_error, std::bad_alloc.
     /// Pre: it is not registered.
     template <typename T>
     void enter(std::string name, T& of) {
-        enter(std::move(name), &of, [](void* what, metric_snapshot& to) { static_cast<T*>(what)->add_metrics(to); });
+        progress_reader progress = nullptr;
+        if constexpr (requires(progress_list& to) { of.add_progress(to); })
+            progress = [](void* what, progress_list& to) { static_cast<T*>(what)->add_progress(to); };
+        enter(
+            std::move(name), &of, [](void* what, metric_snapshot& to) { static_cast<T*>(what)->add_metrics(to); },
+            progress);
     }
     /// From now on it is not called any more. Waits for the end of a reading.
     void leave() noexcept;
 
     /// Reads all.
     static void read_all(metric_snapshot& to);
+    /// The workers of all. Errors: std::bad_alloc.
+    static void read_progress(progress_list& to);
 
 private:
     friend class metric_registry;
     friend struct own_links;
     using reader = void (*)(void* of, metric_snapshot& to);
 
-    void enter(std::string name, void* of, reader read);
+    using progress_reader = void (*)(void* of, progress_list& to);
+
+    void enter(std::string name, void* of, reader read, progress_reader progress);
     [[nodiscard]] std::string shown_name(unsigned number) const;
 
     std::string name_;
@@ -85,6 +95,7 @@ private:
     os::process_mark process_;
     void* of_ = nullptr;
     reader read_ = nullptr;
+    progress_reader progress_ = nullptr;  // nullptr: it has no workers to look at
     metric_source* next = nullptr;
     metric_source* previous = nullptr;
 };

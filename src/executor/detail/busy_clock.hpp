@@ -18,6 +18,8 @@ public:
         total_.store(total_.load(memory_order_relaxed) + (now - since), memory_order_release);  // pairs with read()
     }
 
+    /// It is between begin() and end(). Threads: any.
+    [[nodiscard]] bool is_running() const noexcept { return since_.load(memory_order_relaxed) != 0; }
     /// Nanoseconds. Never less than before.
     /// Threads: any.
     [[nodiscard]] clock_tick read() const noexcept {

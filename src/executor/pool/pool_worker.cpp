@@ -16,6 +16,7 @@
 #include "inspect/timer_metrics.hpp"
 #include "inspect/trace/trace_rings.hpp"
 #include "os/thread/thread.hpp"
+#include "os/thread/thread_number.hpp"
 
 namespace coflux::detail {
 namespace {
@@ -53,6 +54,8 @@ void pool_worker::serve() noexcept {
     asm("" : "+r"(self));
     const traced_thread traced(name, pool_.options_.trace == trace_level::off ? 0 : pool_.options_.trace_events);
     trace_ = traced.ring();
+    state_.store(self, memory_order_relaxed);
+    thread_number_.store(os::this_thread_number(), memory_order_release);  // pairs with progress()
     busy_.begin(tick_now());
     if (histograms_ != nullptr || trace_ != nullptr) serve_and_observe(*self);
     while (const std::coroutine_handle<> h = next()) {
@@ -442,6 +445,7 @@ void pool_worker::park(pool_events::seat seat, clock_tick now) noexcept {
     pool_.idle_.sleep(parker_, looks_out, stays_awake, keeps_lookout, park);
     timers_.end_park();
     pool_.idle_.end_park(parker_);
+    note_awake_for_stall_watch();
     if (trace_ != nullptr) trace_->add(cycles_now(), trace_kind::wakes_up);
 }
 
@@ -486,6 +490,16 @@ void pool_worker::add_metrics(metric_snapshot& to) const {
     if (histograms_ == nullptr) return;
     histograms_->resumptions.add_metrics(to, worker_metrics::resume_times, labels);
     histograms_->probe.latency().add_metrics(to, worker_metrics::latencies, labels);
+}
+
+worker_progress pool_worker::progress() const noexcept {
+    worker_progress seen;
+    seen.position = position_;
+    seen.thread = thread_number_.load(memory_order_acquire);  // pairs with serve()
+    seen.state = state_.load(memory_order_relaxed);
+    seen.is_busy = busy_.is_running();
+    seen.marks = {resumed_.load(memory_order_relaxed), glance_at_steps(), ready_.pushed()};
+    return seen;
 }
 
 void pool_worker::overflow(std::coroutine_handle<> h) noexcept {

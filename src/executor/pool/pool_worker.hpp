@@ -19,6 +19,7 @@
 #include "event/look_pace.hpp"
 #include "event_steps.hpp"
 #include "executor/detail/busy_clock.hpp"
+#include "inspect/stall/worker_progress.hpp"
 #include "inspect/trace/trace_ring.hpp"
 #include "lone_ready.hpp"
 #include "memory/detail/idle_memory.hpp"
@@ -59,6 +60,8 @@ public:
     }
     /// Errors: std::bad_alloc.
     void add_metrics(metric_snapshot& to) const;
+    /// The view of a look from outside. Any thread.
+    worker_progress progress() const noexcept;
     using worker::push_ready;
     /// Queues `h` where all workers take. Called on this worker's thread.
     void push_shared(injection_queue& to, std::coroutine_handle<> h) noexcept;
@@ -85,12 +88,19 @@ protected:
     // A worker that traces all does more: see traced_worker.hpp.
     virtual void begin_step() noexcept {}
     virtual void end_step() noexcept {}
+    /// Changes with each step that this worker's coroutines take. Any thread.
+    virtual std::uint64_t glance_at_steps() const noexcept { return glance_at(round_, tick_budget_); }
+    COFLUX_GLANCE static std::uint64_t glance_at(const std::uint32_t& round, const std::int32_t& budget) noexcept {
+        // [stall.steps]
+        return std::uint64_t{round} << 32 | static_cast<std::uint32_t>(budget);
+    }
     void notify_one() noexcept override;
     void notify_of_lone() noexcept override { notify_of(ready_.size() <= lone_ready::pair ? 1 : queued()); }
     bool budget_exhausted() noexcept override;
     bool others_are_due() noexcept override;
     [[nodiscard]] bool has_sleepers() const noexcept { return pool_.idle_.has_sleepers(); }
     [[nodiscard]] trace_ring* trace() const noexcept { return trace_; }
+    [[nodiscard]] const std::uint32_t& round() const noexcept { return round_; }
 
 private:
     friend class thread_pool;
@@ -209,7 +219,10 @@ private:
     const std::optional<unsigned> processor_;  // that its thread is bound to
     const victim_order victims_;
     const std::unique_ptr<worker_histograms> histograms_;  // nullptr: it measures no times
-    trace_ring* trace_ = nullptr;                          // while it serves; nullptr: it is not traced
+    // Written once, when it begins: first `state_`. A reader finds both while the pool is registered.
+    atomic<const thread_state*> state_{nullptr};
+    atomic<std::uint64_t> thread_number_{0};  // 0: it has not begun; release pairs with progress()
+    trace_ring* trace_ = nullptr;             // while it serves; nullptr: it is not traced
 };
 
 }  // namespace coflux::detail

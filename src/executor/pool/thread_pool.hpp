@@ -53,6 +53,7 @@ public:
     std::vector<worker_counters> counters() const;
     /// Errors: std::bad_alloc.
     void add_metrics(metric_snapshot& to) const;
+    void add_progress(progress_list& to) const;
     /// Pushes of a lone coroutine while a worker slept.
     std::uint64_t lone_pushes() const noexcept;
     /// Its identity in environments, which find it by execute_on().

@@ -26,6 +26,7 @@ private:
         lay_aside();
     }
     void end_step() noexcept override { take_back(); }
+    std::uint64_t glance_at_steps() const noexcept override { return glance_at(round(), aside_); }
     void notify_one() noexcept override {
         note_push();
         if (has_sleepers()) pool_worker::notify_one();

@@ -12,7 +12,7 @@
 #include <coflux/base/atomic.hpp>
 #include <coflux/base/config.hpp>
 
-#include "../../os/trace_probe.hpp"
+#include "os/trace_probe.hpp"
 
 namespace coflux::detail {
 

@@ -1,48 +1,11 @@
 #include "inspect/trace/trace_timeline.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <tuple>
 #include <utility>
 
-#include "core/detail/readable_name.hpp"
-#include "os/process/own_memory.hpp"
-
 namespace coflux::detail::tracing {
 namespace {
-
-/// A string at an address that may be anything; empty: it is none.
-std::string text_at(std::uint64_t address) {
-    std::string text;
-    char piece[64];
-    while (address != 0 && text.size() < 4096) {
-        // Up to the end of a line of the cache: memory may end behind it.
-        const os::memory_piece from{address, sizeof piece - address % sizeof piece};
-        const std::size_t size = os::read_own_memory(&from, 1, piece);
-        const std::size_t used = static_cast<std::size_t>(std::find(piece, piece + size, '\0') - piece);
-        const bool printable = std::all_of(piece, piece + used, [](char c) { return c >= ' ' && c != '\x7f'; });
-        if (size == 0 || !printable) return {};
-        text.append(piece, used);
-        if (used != size) return text;
-        address += size;
-    }
-    return {};
-}
-
-trace_place_text read_place(std::uint64_t address) {
-    struct {
-        std::uint64_t file;
-        std::uint64_t function;
-        std::uint32_t line;
-        std::uint32_t column;
-    } words;
-    const os::memory_piece piece{address, sizeof words};
-    if (address == 0 || os::read_own_memory(&piece, 1, &words) != sizeof words || words.line == 0) return {};
-    const std::string file = text_at(words.file);
-    const std::string function = text_at(words.function);
-    if (file.empty() || function.empty()) return {};
-    return {readable_name(function).c_str(), file + ':' + std::to_string(words.line)};
-}
 
 std::string text_of_origin(std::uint64_t origin) {
     if (origin == own_queue) return {};
@@ -120,7 +83,7 @@ void timeline::add_thread(const thread_events& of, std::uint32_t index, std::vec
             break;
         }
         case trace_kind::span: {
-            std::string name = text_at(e.second);
+            std::string name = checked_text(e.second);
             item& i = add(e, item::shape::span, name.empty() ? "a span" : std::move(name));
             i.begin = clock_.time_of(e.first);
             break;
@@ -148,9 +111,9 @@ void timeline::add_arrows(std::vector<sorted_event>& of) {
     }
 }
 
-const trace_place_text& timeline::place(std::uint64_t address) {
+const place_text& timeline::place(std::uint64_t address) {
     const auto [at, is_new] = places_.try_emplace(address);
-    if (is_new) at->second = read_place(address);
+    if (is_new) at->second = checked_place(address);
     return at->second;
 }
 

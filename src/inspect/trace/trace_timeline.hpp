@@ -8,15 +8,10 @@
 
 #include <coflux/inspect/trace.hpp>
 
+#include "inspect/place_text.hpp"
 #include "inspect/trace/trace_rings.hpp"
 
 namespace coflux::detail::tracing {
-
-/// The place of an await, read from an address that may be anything.
-struct trace_place_text {
-    std::string function;  ///< readable; empty: not known
-    std::string at;        ///< file:line
-};
 
 /// Something that a thread did from `begin` to `end`, or at the moment `begin`.
 struct item {
@@ -53,13 +48,13 @@ private:
 
     void add_thread(const thread_events& of, std::uint32_t index, std::vector<sorted_event>& ends);
     void add_arrows(std::vector<sorted_event>& of);
-    [[nodiscard]] const trace_place_text& place(std::uint64_t address);
+    [[nodiscard]] const place_text& place(std::uint64_t address);
     [[nodiscard]] std::string name_of(const trace_event& e, const char* verb);
 
     cycle_clock clock_;
     std::vector<thread> threads_;
     std::vector<item> items_;
-    std::unordered_map<std::uint64_t, trace_place_text> places_;
+    std::unordered_map<std::uint64_t, place_text> places_;
 };
 
 void write_perfetto(const timeline& of, void* to, void (*write)(void* to, std::string_view text));
