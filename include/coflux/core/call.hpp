@@ -18,7 +18,120 @@
 namespace coflux {
 namespace detail {
 
-/// The frame that a call owns, and the call as awaiter: what the compiler and the library call, not users.
+/// A call's pointer to its frame. The call owns the frame until its await begins, then the awaiter does.
+class called_frame {
+public:
+    COFLUX_INLINE explicit called_frame(void* frame) noexcept : word_(static_cast<char*>(frame) + plain) {}
+
+    /// Not awaited yet, or ended in place and kept.
+    [[nodiscard]] COFLUX_INLINE bool is_plain() const noexcept { return (bits() & plain) != 0; }
+    /// The awaiter owns the frame, or the frame has freed itself.
+    [[nodiscard]] COFLUX_INLINE bool is_gone() const noexcept { return word_ == nullptr; }
+    COFLUX_INLINE void set_waited() noexcept { word_ = reinterpret_cast<char*>((bits() & ~plain) | waited); }
+    /// Where it is plain.
+    [[nodiscard]] COFLUX_INLINE frame_control& in_place() const noexcept {
+        return frame_control::of(static_cast<void*>(word_ - plain));
+    }
+    /// Where it is not gone.
+    [[nodiscard]] COFLUX_INLINE frame_control& get() const noexcept {
+        return frame_control::of(reinterpret_cast<void*>(bits() & ~(plain | waited)));
+    }
+
+    // The awaiter's, of a call whose frame was plain. The call's is gone then.
+    struct freed_itself {};
+    struct ended_in_place {};
+    struct has_to_wait {};
+    COFLUX_INLINE called_frame(called_frame& from, freed_itself) noexcept : word_(nullptr) { from.word_ = nullptr; }
+    COFLUX_INLINE called_frame(called_frame& from, ended_in_place) noexcept
+        : word_(std::exchange(from.word_, nullptr)) {
+        // Gives the optimiser what it cannot know of a word that it loads again.
+        const bool is = is_plain();
+        COFLUX_ASSUME(is);
+    }
+    COFLUX_INLINE called_frame(called_frame& from, has_to_wait) noexcept : word_(std::exchange(from.word_, nullptr)) {
+        set_waited();
+    }
+
+protected:
+    template <typename T>
+    friend class call_frame;
+    called_frame(const called_frame&) noexcept = default;  // never used: see call
+
+private:
+    [[nodiscard]] COFLUX_INLINE std::uintptr_t bits() const noexcept { return reinterpret_cast<std::uintptr_t>(word_); }
+
+    // The low bits; the rest is the frame's address. One test says that an await may begin.
+    //   frame | plain   not awaited yet; or it ran in place to its end, and its result waits in the frame
+    //   frame | waited  its awaiter has to wait for it
+    //   0               gone
+    static constexpr std::uintptr_t plain = 1;
+    static constexpr std::uintptr_t waited = 2;
+
+    char* word_;
+};
+
+template <typename T>
+class call_frame;
+
+/// The await of a call. It is made when the call has run as far as it can, and owns the frame: so the call's pointer is
+/// in a register, and an await that need not wait stores nothing.
+template <typename T>
+class [[nodiscard]] call_awaiter {
+    static constexpr nested_frame frame_after_nested_run = nested_frame_for<T>;
+
+public:
+    template <typename State>
+    COFLUX_INLINE call_awaiter(called_frame& from, State state) noexcept : frame_(from, state) {
+        if constexpr (COFLUX_LATE_RESULTS) result_ = thread_result();
+    }
+    COFLUX_INLINE ~call_awaiter() {
+        if (!is_in_place()) [[unlikely]] {
+            promise_base::discard_ended(frame_.get());
+        } else if constexpr (frame_after_nested_run == nested_frame::kept) {
+            promise_base::free_plainly(frame_.in_place());
+        }
+    }
+    call_awaiter(const call_awaiter&) = delete;
+    call_awaiter& operator=(const call_awaiter&) = delete;
+    [[nodiscard]] COFLUX_INLINE bool await_ready() const noexcept { return is_in_place() || frame_.get().is_ready(); }
+    template <typename P>
+    COFLUX_INLINE std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) const noexcept {
+        h.promise().clear_takes_stop();
+        // relaxed: a call that has begun is not `detached`, whatever else happens to it.
+        frame_control& callee = frame_.get();
+        promise_base& caller = *h.promise().rematerialized_this();
+        if (callee.join.own().is_detached()) return call_frame<T>::begin(caller, callee);
+        return caller.await_begun(callee);
+    }
+    COFLUX_INLINE T await_resume() const {
+        if (!is_in_place()) [[unlikely]]
+            return call_frame<T>::take_aside(frame_.get());
+        if constexpr (frame_after_nested_run == nested_frame::kept) {
+            return take_value<T>(frame_.in_place());
+        } else if constexpr (COFLUX_LATE_RESULTS) {
+            return take_from<T>(result_);
+        } else {
+            // Read as what it is: then the optimiser knows that it is no part of this awaiter.
+            const std::uint64_t word = thread_result();
+            return take_from<T>(word);
+        }
+    }
+
+private:
+    /// Ended in place.
+    [[nodiscard]] COFLUX_INLINE bool is_in_place() const noexcept {
+        // Each a form that the optimiser follows from where it ran to where its result is taken.
+        return frame_after_nested_run == nested_frame::freed ? frame_.is_gone() : frame_.is_plain();
+    }
+
+    struct none {};
+
+    called_frame frame_;
+    /// The result that went by the thread, where results are taken late.
+    [[no_unique_address]] std::conditional_t<COFLUX_LATE_RESULTS, std::uint64_t, none> result_;
+};
+
+/// The frame that a call owns: what the compiler and the library call, not users.
 template <typename T>
 class COFLUX_IN_REGISTER call_frame {
     static_assert(is_result<T>());
@@ -26,62 +139,29 @@ class COFLUX_IN_REGISTER call_frame {
 public:
     using single_use = void;
 
-    COFLUX_INLINE explicit call_frame(frame_control& c) noexcept : control_(&c) {}
+    COFLUX_INLINE explicit call_frame(void* frame) noexcept : frame_(frame) {}
     call_frame(call_frame&&) = delete;
     call_frame& operator=(call_frame&&) = delete;
     COFLUX_INLINE ~call_frame() {
-        if (control_.empty()) [[likely]]
+        if (frame_.is_gone()) [[likely]]
             return;
-        if (!control_.waited()) [[likely]] {
-            promise_base::free_plainly(*control_.plain());
+        if (frame_.is_plain()) [[unlikely]] {
+            promise_base::destroy_aside(frame_.in_place());
         } else {
-            promise_base::discard_ended(*control_.get());
+            promise_base::discard_ended(frame_.get());
         }
     }
 
-    COFLUX_INLINE decltype(auto) await_in(promise_base& p, std::source_location) && noexcept {
-        if (control_.empty() || control_.waited()) [[unlikely]]
-            fail_awaited_twice(p);
-        // One that frees its frame has left the handle empty, or marked.
-        if constexpr (frame_after_nested_run == nested_frame::kept) {
-            if (control_.plain()->frame().done()) [[unlikely]]
-                fail_awaited_twice(p);
-        }
-        if (p.run_call_nested<frame_after_nested_run>(control_.plain())) [[likely]] {
+    COFLUX_INLINE call_awaiter<T> await_in(promise_base& p, std::source_location) && noexcept {
+        check_not_awaited(p);
+        if (p.run_call_nested<frame_after_nested_run>(frame_.in_place())) [[likely]] {
             if constexpr (frame_after_nested_run == nested_frame::freed) {
-                control_.clear();
+                return call_awaiter<T>(frame_, called_frame::freed_itself());
             } else {
-                control_.assume_not_waited();
+                return call_awaiter<T>(frame_, called_frame::ended_in_place());
             }
-        } else {
-            control_.set_waited();
         }
-        return begun_awaiter<T>(*this);
-    }
-    [[nodiscard]] COFLUX_INLINE bool await_ready() const noexcept {
-        return ended_in_place() || control_.get()->is_ready();
-    }
-    template <typename P>
-    COFLUX_INLINE std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) noexcept {
-        // relaxed: a call that has begun is not `detached`, whatever else happens to it.
-        frame_control& callee = *control_.get();
-        promise_base& caller = *h.promise().rematerialized_this();
-        if (callee.join.own().is_detached()) return begin(caller);
-        return caller.await_begun(callee);
-    }
-    COFLUX_INLINE T await_resume() {
-        return take([]() noexcept { return thread_result; });
-    }
-    /// `result()`: what went by the thread, if it ended in place and has no frame any more.
-    template <typename Result>
-    COFLUX_INLINE T take([[maybe_unused]] Result result) {
-        if (!ended_in_place()) [[unlikely]]
-            return take_aside(*control_.get());
-        if constexpr (frame_after_nested_run == nested_frame::freed) {
-            return take_from<T>(result());
-        } else {
-            return take_value<T>(*control_.plain());
-        }
+        return call_awaiter<T>(frame_, called_frame::has_to_wait());
     }
 
     class outcome_awaiter {
@@ -90,46 +170,55 @@ public:
         [[nodiscard]] bool await_ready() const noexcept { return false; }
         std::coroutine_handle<> await_suspend(std::coroutine_handle<>) const noexcept {
             caller_.control().word.set(frame_flags::takes_stop);
-            return of_.begin(caller_);
+            return begin(caller_, of_.frame_.get());
         }
         outcome<T> await_resume() const {
             this_thread.current = &caller_;
             caller_.control().word.clear(frame_flags::takes_stop);
-            return outcome_of<T>(*of_.control_.get());
+            return outcome_of<T>(of_.frame_.get());
         }
 
     private:
         promise_base& caller_;
         call_frame& of_;
     };
-    /// For awaiters that make it once `p` is suspended: begins it, and returns what await_suspend must return.
+
+    // For awaiters that make it once `p` is suspended.
+    /// Begins it, and returns what await_suspend must return.
     std::coroutine_handle<> begin_for(promise_base& p) noexcept {
-        control_.set_waited();
-        return begin(p);
+        frame_.set_waited();
+        return begin(p, frame_.get());
     }
+    /// The result for await_resume.
+    COFLUX_INLINE T take() { return take_aside(frame_.get()); }
     /// For combinators, before it begins: where a coroutine is made that runs it for `p`.
     [[nodiscard]] environment& home(promise_base& p) const noexcept {
-        return promise_base::of(*control_.get()).home(p);
+        check_not_awaited(p);
+        return promise_base::of(frame_.in_place()).home(p);
     }
     outcome_awaiter await_outcome_in(promise_base& p, std::source_location) && noexcept {
-        control_.set_waited();
+        check_not_awaited(p);
+        frame_.set_waited();
         return outcome_awaiter(p, *this);
     }
 
     /// The error that it ended with, or nullptr. The library alone calls it.
     /// Pre: it has ended.
     [[nodiscard]] const failure* error() const noexcept {
-        const frame_control& c = *control_.get();
+        const frame_control& c = frame_.get();
         return c.word.end() == ending::error ? c.error : nullptr;
     }
 
 private:
-    COFLUX_INLINE std::coroutine_handle<> begin(promise_base& caller) noexcept {
+    friend class call_awaiter<T>;
+
+    COFLUX_INLINE void check_not_awaited(promise_base& p) const noexcept {
+        if (!frame_.is_plain()) [[unlikely]]
+            fail_awaited_twice(p);
+    }
+    static COFLUX_INLINE std::coroutine_handle<> begin(promise_base& caller, frame_control& callee) noexcept {
         if (caller.begin_suspend() == suspension::stop) [[unlikely]]
             return caller.stop_here();
-        frame_control& callee = *control_.get();
-        if (callee.frame().done()) [[unlikely]]
-            fail_awaited_twice(caller);
         promise_base::of(callee).begin_as_part_of(caller);
         // Only the caller knows the callee: no atomic store.
         callee.join.begin_awaited_by(caller);
@@ -137,10 +226,6 @@ private:
     }
     static constexpr nested_frame frame_after_nested_run = nested_frame_for<T>;
 
-    [[nodiscard]] COFLUX_INLINE bool ended_in_place() const noexcept {
-        // Each a form that the optimiser follows from where it ran to where its result is taken.
-        return frame_after_nested_run == nested_frame::freed ? control_.empty() : !control_.waited();
-    }
     /// Out of line, so that a caller that never comes here saves no registers for it.
     static COFLUX_NOINLINE T take_aside(frame_control& callee) {
         // Its state still names the caller, unless that never suspended, and is current.
@@ -160,7 +245,7 @@ protected:
     call_frame(const call_frame&) noexcept = default;  // never used: see call
 
 private:
-    awaited_frame control_;
+    called_frame frame_;
 };
 
 template <typename T, typename... Args>
@@ -195,7 +280,7 @@ public:
 
     COFLUX_INLINE call<T> get_return_object() noexcept {
         check_call_parameters<Args...>();
-        return call<T>(this->control());
+        return call<T>(this->handle().address());
     }
 
     template <typename A>
@@ -254,13 +339,13 @@ class COFLUX_IN_REGISTER [[nodiscard("a call that is not awaited never begins: c
 public:
     call(call&&) = delete;
     call& operator=(call&&) = delete;
-    ~call() = default;
+    COFLUX_INLINE ~call() {}  // inline also where it unwinds: else the call is in memory
 
 private:
     friend struct detail::await_access;
     template <typename, typename...>
     friend class detail::call_promise;
-    COFLUX_INLINE explicit call(detail::frame_control& c) noexcept : detail::call_frame<T>(c) {}
+    COFLUX_INLINE explicit call(void* frame) noexcept : detail::call_frame<T>(frame) {}
     call(const call&) noexcept = default;  // never used: one that can only be elided cannot be returned in a register
 };
 

@@ -68,13 +68,16 @@ struct free_block {
 
 /// One thread's free lists. Trivial, so that access needs no guard; closed, which is all zero, until the thread
 /// registered its clean-up, and again after that.
-struct frame_cache {
+struct alignas(64) frame_cache {
     static constexpr std::size_t granule = 64;  ///< a cache line, and the strictest alignment that it serves
     static constexpr std::size_t classes = 63;  ///< a block of one more does not fit into a slab's first page
     static constexpr std::size_t largest = granule * classes;
     /// Clear in addresses within the first of a slab's 16 pages: those of the blocks that are counted.
     static constexpr std::uint32_t page_bits = 0xf000;
 
+    /// A word that code which frees a block leaves for the next that runs on this thread: a coroutine's result. It lies
+    /// beside the first lists' heads, because a processor takes two stores at once where they are to one cache line.
+    std::uint64_t word_left;
     free_block* heads[classes];        ///< of the lists; side by side, so that a class is an index as it is
     std::int32_t frees_left[classes];  ///< until a list's length is looked at again, about
     bool open;                         ///< what is not has empty lists
@@ -123,13 +126,13 @@ COFLUX_INLINE void* allocate_pooled(std::size_t bytes, std::size_t alignment) {
 /// Frees a block of one of the pool's classes.
 COFLUX_INLINE void deallocate_class(void* raw, std::size_t c) noexcept {
     // One in 16 of the blocks of a slab is counted, for all: no store for a counter on the other blocks. An empty list
-    // may be that of a cache that is not open.
+    // may be that of a cache that is not open. The head is stored first, next to what was stored before it (word_left).
     free_block* const head = this_frame_cache.heads[c];
     if ((reinterpret_cast<std::uintptr_t>(raw) & frame_cache::page_bits) == 0 || head == nullptr) [[unlikely]]
         return count_frame_cache(raw, c);
     auto* const block = static_cast<free_block*>(raw);
-    block->next = head;
     this_frame_cache.heads[c] = block;
+    block->next = head;
 }
 
 COFLUX_INLINE void deallocate_pooled(void* raw, std::size_t bytes, std::size_t alignment) noexcept {

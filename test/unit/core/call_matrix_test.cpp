@@ -137,7 +137,7 @@ TEST(call_matrix, begins_when_it_is_awaited_and_is_over_when_that_returns) {
         log->write("awaited");
     };
     s.run(root(s.env, &j));
-    EXPECT_EQ(j.lines(), (lines{"made", "call", "local dies", "awaited", "parameter dies"}));
+    EXPECT_EQ(j.lines(), (lines{"made", "call", "local dies", "parameter dies", "awaited"}));
 }
 
 TEST(call_matrix, runs_on_its_callers_executor_without_a_queue) {

@@ -110,7 +110,7 @@ private:
         promise_base& p = *coroutine;
         std::size_t left = left_;  // in a register: a compiler must take it that a child changes what lies in memory
         while (left != 0 && p.template run_fork_nested<nested_frame::freed>(&children()[left - 1]))
-            children().keep_result(--left, thread_result);
+            children().keep_result(--left, thread_result());
         left_ = left;
         if (left == 0) [[likely]] {
             if constexpr (!Children::words_in_handles) children().forget_all();
@@ -127,7 +127,7 @@ private:
         if (!coroutine->template run_fork_nested<Children::frame_after_nested_run, Given>(c)) return false;
         --left_;
         if constexpr (Children::frame_after_nested_run == nested_frame::freed) {
-            children().keep_result(left_, thread_result);
+            children().keep_result(left_, thread_result());
             if (!Children::words_in_handles || failed_ || stopped_) children().forget(left_);
         }
         return true;

@@ -105,9 +105,9 @@ void* try_allocate_from_resource(std::size_t bytes, std::size_t alignment, const
 }
 
 void deallocate_to(std::pmr::memory_resource& frames, void* base, std::size_t bytes, std::size_t alignment) noexcept {
-    const std::uint64_t result = thread_result;  // the frame's own, if it frees itself
+    const std::uint64_t result = thread_result();  // the frame's own, if it frees itself
     frames.deallocate(base, bytes, alignment);
-    thread_result = result;
+    thread_result() = result;
 }
 
 void* try_allocate_shared_frame(frame_shape shape, environment& parent, std::uint32_t flags) noexcept {

@@ -167,7 +167,7 @@ struct await_access {
     }
     template <typename Call>
     static decltype(auto) take(Call& call) {
-        return call.await_resume();
+        return call.take();
     }
     template <typename Call>
     [[nodiscard]] static auto error(const Call& call) noexcept {

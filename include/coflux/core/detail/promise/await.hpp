@@ -150,7 +150,9 @@ COFLUX_INLINE bool promise_base::ended_nested() noexcept {
         rematerialized_this()->regain_control();
         return false;
     }
-    this_thread.current = rematerialized_this();
+    // A coroutine that has not asked for its context has left `current` as it was, and a load costs less than a store.
+    promise_base* const self = rematerialized_this();
+    if (this_thread.current != self) this_thread.current = self;
     return true;
 }
 
@@ -175,19 +177,19 @@ COFLUX_INLINE bool promise_base::run_fork_nested(frame_control* child) noexcept 
 }
 
 template <nested_frame Frame>
-COFLUX_INLINE bool promise_base::run_call_nested(frame_control* callee) noexcept {
+COFLUX_INLINE bool promise_base::run_call_nested(frame_control& callee) noexcept {
     const std::uint32_t requests = stop_requests.load(memory_order_relaxed);
     if (!has_room_for_call() || !may_go_on(requests)) [[unlikely]] {
-        callee->join.begin_unawaited_call();
+        callee.join.begin_unawaited_call();
         return false;
     }
     promise_base* const self = rematerialized_this();
-    of(*callee).use_executor_of(*this);
+    of(callee).use_executor_of(*this);
     // [call.nested.counts]
-    of(*callee).own_.begin(requests);  // this coroutine was found clean then, or later
-    of(*callee).become_part_of(*self);
-    callee->join.begin_nested<Frame>(self);
-    callee->frame().resume();
+    of(callee).own_.begin(requests);  // this coroutine was found clean then, or later
+    of(callee).become_part_of(*self);
+    callee.join.begin_nested<Frame>(self);
+    callee.frame().resume();
     return ended_nested();
 }
 
@@ -318,7 +320,7 @@ private:
 template <typename Handle, typename T>
 class [[nodiscard]] late_awaiter {
 public:
-    COFLUX_INLINE explicit late_awaiter(Handle& handle) noexcept : handle_(handle), result_(thread_result) {}
+    COFLUX_INLINE explicit late_awaiter(Handle& handle) noexcept : handle_(handle), result_(thread_result()) {}
     [[nodiscard]] COFLUX_INLINE bool await_ready() const noexcept { return handle_.await_ready(); }
     template <typename P>
     COFLUX_INLINE std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) const {
@@ -445,7 +447,7 @@ public:
         return p.await_child(used());
     }
     COFLUX_INLINE T await_resume() {
-        return take([]() noexcept { return thread_result; });
+        return take([]() noexcept { return thread_result(); });
     }
     /// `result()`: what went by the thread, if it ended in place and has no frame any more.
     template <typename Result>

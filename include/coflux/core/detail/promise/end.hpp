@@ -59,7 +59,7 @@ inline constexpr bool is_passed_by_thread = [] {
         return true;
     } else {
         using kept = kept_result<T>;
-        return std::is_trivially_copyable_v<kept> && sizeof(kept) <= sizeof(thread_result);
+        return std::is_trivially_copyable_v<kept> && sizeof(kept) <= sizeof(std::uint64_t);
     }
 }();
 
@@ -188,7 +188,7 @@ template <typename T, typename... Args>
             // The destructors of parameters may run whole coroutines, whose results go by the thread too.
             p.keep_result_and_free(p.result_word());
         } else if constexpr (!std::is_void_v<T>) {
-            thread_result = p.result_word();
+            thread_result() = p.result_word();
         }
         return true;
     }
@@ -198,7 +198,7 @@ template <typename T, typename... Args>
 COFLUX_INLINE void pass_result_on(void* frame) noexcept {
     if constexpr (is_passed_by_thread<T> && !std::is_void_v<T> && !ends_trivially<T, Args...>) {
         frame_control& c = frame_control::of(frame);
-        if (c.word.has(frame_flags::destroyed)) thread_result = c.result;
+        if (c.word.has(frame_flags::destroyed)) thread_result() = c.result;
     }
 }
 
@@ -281,11 +281,20 @@ public:
     [[nodiscard]] COFLUX_INLINE bool await_ready() const noexcept { return gone_; }
     template <typename P>
     COFLUX_INLINE std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) const noexcept {
-        return h.promise().template body_ended<Kind>();
+        // g++ saves each register that this way needs where the coroutine begins, also of a call that frees itself.
+        if constexpr (Kind == ending_kind::call && !COFLUX_CLANG) {
+            return ended_aside(h.promise());
+        } else {
+            return h.promise().template body_ended<Kind>();
+        }
     }
     void await_resume() const noexcept {}
 
 private:
+    static COFLUX_NOINLINE std::coroutine_handle<> ended_aside(promise_base& p) noexcept {
+        return p.body_ended<Kind>();
+    }
+
     bool gone_;
 };
 

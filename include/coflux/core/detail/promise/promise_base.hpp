@@ -145,7 +145,7 @@ public:
     COFLUX_INLINE bool run_fork_nested(frame_control* child) noexcept;
     /// run_fork_nested() for a call, which this coroutine alone knows.
     template <nested_frame Frame>
-    COFLUX_INLINE bool run_call_nested(frame_control* callee) noexcept;
+    COFLUX_INLINE bool run_call_nested(frame_control& callee) noexcept;
     /// Suspends for the end of `child`, which is not done, in a plain await: nested if it has not begun and is the
     /// newest of this worker's forks.
     COFLUX_INLINE std::coroutine_handle<> await_child(frame_control& child) noexcept;

@@ -10,6 +10,7 @@
 #include <coflux/base/config.hpp>
 #include <coflux/base/intrusive_list.hpp>
 #include <coflux/base/stack.hpp>
+#include <coflux/memory/frame_pool.hpp>
 
 namespace coflux {
 
@@ -127,10 +128,10 @@ COFLUX_INLINE void note_taken_over([[maybe_unused]] const frame_control& c) noex
 /// Without NDEBUG: tells on stderr of what this thread has noted, once for each place, and forgets it.
 COFLUX_COLD void tell_of_sibling() noexcept;
 
-/// The result of the coroutine that has just freed itself nested on its awaiter's stack: result.hpp. Not a
-/// member of thread_state: it would be found by an address that the optimiser keeps in a register while the coroutine
-/// runs.
-COFLUX_SHARED inline constinit thread_local std::uint64_t thread_result = 0;
+/// The result of the coroutine that has just freed itself nested on its awaiter's stack.
+COFLUX_INLINE std::uint64_t& thread_result() noexcept {
+    return this_frame_cache.word_left;
+}
 
 static_assert(std::is_trivially_destructible_v<thread_state>);
 

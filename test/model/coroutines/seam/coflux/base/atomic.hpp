@@ -44,10 +44,10 @@ namespace coflux::model {
 /// system, which share its thread_local variables.
 class switch_point {
 public:
-    switch_point() noexcept : saved_(detail::this_thread), result_(detail::thread_result) {}
+    switch_point() noexcept : saved_(detail::this_thread), result_(detail::thread_result()) {}
     ~switch_point() {
         detail::this_thread = saved_;
-        detail::thread_result = result_;
+        detail::thread_result() = result_;
     }
     switch_point(const switch_point&) = delete;
     switch_point& operator=(const switch_point&) = delete;
