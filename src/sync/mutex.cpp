@@ -7,6 +7,11 @@ using detail::memory_order_acquire;
 using detail::memory_order_relaxed;
 using detail::wait_operation;
 
+void mutex::forget_holder() noexcept {
+    // [mutex.forget]
+    state_.fetch_and(flags, memory_order_relaxed);  // publishes nothing
+}
+
 bool mutex::ready_or_mark(want of) noexcept {
     word s = state_.load(memory_order_relaxed);
     for (;;) {

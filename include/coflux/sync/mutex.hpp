@@ -49,10 +49,10 @@ private:
     }
     /// The guard may be that of another coroutine from now on. Called by the owner; `held` for the new guard.
     word renew(word held) noexcept {
-        // [mutex.forget]
-        if (held != locked) state_.fetch_and(flags, detail::memory_order_relaxed);  // publishes nothing
+        if (held != locked) forget_holder();
         return locked;
     }
+    void forget_holder() noexcept;
 
 public:
     /// Owns the lock; movable, unlocks in its destructor or by `unlock()`, on any thread. It may be kept across
