@@ -5,7 +5,7 @@ set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/coflux")
 
 set_target_properties(coflux PROPERTIES EXPORT_NAME coflux)
 install(
-    TARGETS coflux_core coflux_runtime coflux_io coflux_stream coflux_asio coflux_testing coflux_testing_network coflux
+    TARGETS coflux_core coflux_runtime coflux_io coflux_stream coflux_asio coflux_opentelemetry coflux_testing coflux_testing_network coflux
     EXPORT coflux-targets
     LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
     ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"

@@ -88,6 +88,7 @@ class Reader:
         self.awaited: list[str] = data["awaited"]
         self.prelude: str = data["prelude"]
         self.not_for_users: dict[str, str] = data["not_for_users"]
+        self.needs: dict[str, str] = data["needs"]
         self.index = cindex.Index.create()
         self.texts: dict[str, bytes] = {}
         self.entries: dict[str, list[Entry]] = {}
@@ -120,6 +121,11 @@ class Reader:
 
     def parse(self, text: str) -> cindex.TranslationUnit:
         return self.index.parse("reference.cpp", args=[*ARGUMENTS, f"-I{self.root / 'include'}"], unsaved_files=[("reference.cpp", text)])
+
+    def can_read(self, header: Path) -> bool:
+        """The library of others that it needs, if any, is there."""
+        of_others = self.needs.get(str(header))
+        return of_others is None or not self.parse(f"#if !__has_include(<{of_others}>)\n#error\n#endif").diagnostics
 
     def read(self, headers: list[Path]) -> None:
         includes = "".join(f"#include <{header.relative_to('include')}>\n" for header in headers)
@@ -506,8 +512,8 @@ def headers_of(root: Path) -> list[Path]:
 
 def generate(root: Path, out: Path, data: dict) -> tuple[dict[str, str], list[str]]:
     """The pages by their paths below `out`, and what could not be found out."""
-    headers = headers_of(root)
     reader = Reader(root, data)
+    headers = [header for header in headers_of(root) if reader.can_read(header)]
     reader.read(headers)
     reader.find_out(headers)
     missing = [f"{entry.name}: there is no {path}" for entries in reader.entries.values() for top in entries

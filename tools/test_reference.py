@@ -213,7 +213,7 @@ Makes a large one.
 
 Checks it.
 """
-DATA = {"prelude": "", "awaited": [], "arguments": {}, "probes": {"thing::plumbing": ""}, "not_for_users": {}}
+DATA = {"prelude": "", "awaited": [], "arguments": {}, "probes": {"thing::plumbing": ""}, "not_for_users": {}, "needs": {}}
 LINK = re.compile(r"\]\(([^)]+\.\w+)\)")
 
 
@@ -270,7 +270,9 @@ class Reference(unittest.TestCase):
             awaited = []
             arguments = {}
             probes = {"thing::plumbing" = ""}
-            not_for_users = {}""")
+            not_for_users = {}
+            needs = {"include/coflux/of_others.hpp" = "no_such_library.hpp"}""")
+        self.plant("include/coflux/of_others.hpp", "#include <no_such_library.hpp>\n")
         site = self.root / "site"
         for out, arguments in ((self.root / reference.FOLDER, ()), (site, ("--out", str(site)))):
             self.assertEqual(self.write(*arguments), (0, f"reference: 2 pages in {out}, 0 problems\n"))

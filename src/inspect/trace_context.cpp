@@ -8,6 +8,7 @@
 #include <coflux/core/detail/thread/thread_state.hpp>
 #include <coflux/core/environment.hpp>
 
+#include "core/detail/scope/environment_tree.hpp"
 #include "os/process/random.hpp"
 
 namespace coflux {
@@ -115,6 +116,12 @@ std::string trace_context::span_id_text() const {
     std::string text;
     write(span_id, text);
     return text;
+}
+
+const void* detail::running_part() noexcept {
+    const environment* running = this_thread.current;
+    while (running != nullptr && environment_tree::is_call(*running)) running = environment_tree::parent(*running);
+    return running;
 }
 
 }  // namespace coflux

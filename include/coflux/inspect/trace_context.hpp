@@ -53,4 +53,10 @@ struct trace_context {
     friend bool operator==(const trace_context&, const trace_context&) = default;
 };
 
+namespace detail {
+
+/// Names the fork or task that runs on this thread, also while a call of it runs; nullptr: none.
+const void* running_part() noexcept;
+
+}  // namespace detail
 }  // namespace coflux
