@@ -10,7 +10,7 @@
 
 using pool = coflux::thread_pool_executor;
 
-/// What `curl http://127.0.0.1:PORT/metrics` shows: the status, the type, and a metric.
+/// Prints of what `curl http://127.0.0.1:PORT/metrics` shows: the status, the type, and a metric.
 coflux::task<void, pool> asks(coflux::environment&, std::uint16_t port) {
     auto&& here = co_await coflux::context();
     auto connection = co_await coflux::tcp_stream::connect(coflux::endpoint::loopback(port));

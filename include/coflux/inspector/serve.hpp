@@ -25,7 +25,7 @@ public:
 
     /// 0 where it has a local socket.
     [[nodiscard]] std::uint16_t port() const noexcept;
-    /// For a browser: "http://127.0.0.1:PORT/"; of a local socket its path.
+    /// The address for a browser, "http://127.0.0.1:PORT/"; of a local socket its path.
     [[nodiscard]] const std::string& url() const noexcept;
 
 private:

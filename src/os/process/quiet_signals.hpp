@@ -5,7 +5,7 @@
 
 namespace coflux::detail::os {
 
-/// What a write to a closed connection does stays as it was, though a library changes it meanwhile.
+/// Keeps what a write to a closed connection does, though a library changes it meanwhile.
 class kept_sigpipe {
 public:
     kept_sigpipe() noexcept;
