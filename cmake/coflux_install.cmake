@@ -107,6 +107,8 @@ endif()
 # The commands for gdb and lldb. gdb loads what is named as a library, by itself, where it trusts the folder.
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/tools/coflux_debugger" DESTINATION "${CMAKE_INSTALL_DATADIR}/coflux"
         FILES_MATCHING PATTERN "*.py" PATTERN "__pycache__" EXCLUDE)
+# It finds the modules of those commands in that folder.
+install(PROGRAMS "${PROJECT_SOURCE_DIR}/tools/coflux_top.py" RENAME coflux-top DESTINATION "${CMAKE_INSTALL_BINDIR}")
 if(BUILD_SHARED_LIBS)
     install(FILES "${PROJECT_SOURCE_DIR}/cmake/coflux-gdb.py" RENAME "$<TARGET_FILE_NAME:coflux_runtime>-gdb.py"
             DESTINATION "${CMAKE_INSTALL_DATADIR}/gdb/auto-load${CMAKE_INSTALL_FULL_LIBDIR}")
