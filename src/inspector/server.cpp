@@ -15,9 +15,11 @@
 
 #include <coflux/base/atomic.hpp>
 #include <coflux/base/thread.hpp>
+#include <coflux/inspect/deadlocks.hpp>
 #include <coflux/inspect/dump.hpp>
 #include <coflux/inspect/dump_on_signal.hpp>
 #include <coflux/inspect/metrics.hpp>
+#include <coflux/inspect/trace.hpp>
 
 #include "inspector/bounded_queue.hpp"
 #include "inspector/page.hpp"
@@ -32,7 +34,8 @@ constexpr std::size_t answering = 2;       // threads: one client that is slow d
 constexpr std::size_t most_accepted = 32;  // connections
 constexpr std::size_t most_text = std::size_t{64} * 1024 * 1024;
 constexpr std::size_t usual_json = std::size_t{1024} * 1024;
-constexpr std::chrono::seconds patience(1);  // with a client that is silent
+constexpr std::size_t most_trace = 3'600'000;  // ms
+constexpr std::chrono::seconds patience(1);    // with a client that is silent
 
 bool is_loopback(std::string_view name) {
     // Digits alone behind it: 127.0.0.1.evil.example is a name.
@@ -82,6 +85,32 @@ void answer_json(const httplib::Request& asked, httplib::Response& to) {
         to.set_content(dump({.format = format::json, .limit = *limit}), "application/json");
 }
 
+void answer_deadlocks(const httplib::Request&, httplib::Response& to) {
+    std::string text;
+    for (const std::string& cycle : deadlocks()) text += cycle + "\n";
+    to.set_content(text.empty() ? "coflux: no deadlock\n" : text, "text/plain; charset=utf-8");
+}
+
+/// The last `ms` of it, or all that is kept.
+void answer_trace(const httplib::Request& asked, httplib::Response& to) {
+    trace_options options;
+    const std::string form = asked.has_param("format") ? asked.get_param_value("format") : "perfetto";
+    if (form != "perfetto" && form != "chrome")
+        return refuse(to, 400, "format is perfetto or chrome, and not \"" + form + "\"");
+    const bool is_chrome = form == "chrome";
+    if (is_chrome) options.format = trace_format::chrome;
+    if (asked.has_param("ms")) {
+        const std::string text = asked.get_param_value("ms");
+        const auto ms = number_in(text);
+        if (!ms || *ms > most_trace)
+            return refuse(to, 400, "ms is at most " + std::to_string(most_trace) + ", and not \"" + text + "\"");
+        options.last = std::chrono::milliseconds(*ms);
+    }
+    to.set_header("Content-Disposition",
+                  is_chrome ? "attachment; filename=coflux.json" : "attachment; filename=coflux.pftrace");
+    to.set_content(trace(options), is_chrome ? "application/json" : "application/octet-stream");
+}
+
 void answer_metrics(const httplib::Request&, httplib::Response& to) {
     to.set_content(openmetrics_text(), "application/openmetrics-text; version=1.0.0; charset=utf-8");
 }
@@ -129,6 +158,8 @@ struct server::state {
         http.Get("/metrics", answer_metrics);
         http.Get("/dump", answer_dump);
         http.Get("/dump.json", answer_json);
+        http.Get("/deadlocks", answer_deadlocks);
+        http.Get("/trace", answer_trace);
         bind(options);
         thread = detail::thread([this] {
             detail::os::block_signals_of_this_thread();

@@ -14,7 +14,7 @@ namespace coflux {
 /// `auto env = coflux::make_environment(here, *incoming);` Any coroutine there asks `here.trace()`.
 ///
 /// Costs: no byte of a frame, and no instruction of a coroutine that does not ask.
-/// Example: examples/68_trace_context.cpp
+/// Example: examples/70_trace_context.cpp
 struct trace_context {
     std::array<std::uint8_t, 16> trace_id{};  ///< of the whole trace; not all zero
     std::array<std::uint8_t, 8> span_id{};    ///< of this part of it, the parent of what is called; not all zero

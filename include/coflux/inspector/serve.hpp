@@ -41,6 +41,8 @@ private:
 /// | `/` | a page that shows coroutines by place, the load of workers, queues, and the tree; it needs no other host |
 /// | `/metrics` | write_openmetrics(), for Prometheus |
 /// | `/dump` | dump(); with `?format=tree` each coroutine; with `?limit=BYTES` up to 64 MiB |
+/// | `/deadlocks` | deadlocks(): which coroutines wait for each other |
+/// | `/trace` | trace() of pools that keep one; `?ms=` the last so many, `?format=chrome` in place of Perfetto's |
 /// | `/dump.json` | dump() as JSON, 1 MiB of it; with `?limit=BYTES` |
 ///
 /// Only GET and HEAD are answered, and only requests to the loopback's own names, so that no page of another site reads

@@ -67,6 +67,9 @@ TEST(inspector, answers_what_it_has_by_its_kind) {
              std::tuple("/dump", "text/plain; charset=utf-8", "coflux: "),
              std::tuple("/dump?format=tree", "text/plain; charset=utf-8", "coflux: "),
              std::tuple("/dump.json", "application/json", "\"version\":"),
+             std::tuple("/deadlocks", "text/plain; charset=utf-8", "coflux: no deadlock"),
+             std::tuple("/trace", "application/octet-stream", ""),
+             std::tuple("/trace?ms=100&format=chrome", "application/json", "traceEvents"),
              std::tuple("/dump.json?limit=100", "application/json", "\"left_out\":"),
          }) {
         const auto got = client.Get(path);
@@ -84,6 +87,8 @@ TEST(inspector, says_what_is_wrong_with_a_request) {
     for (const auto& [path, status, said] : {
              std::tuple("/no_such", 404, ""),
              std::tuple("/dump?format=xml", 400, "format is grouped or tree, and not \"xml\"; /dump.json is JSON\n"),
+             std::tuple("/trace?ms=x", 400, "ms is at most 3600000, and not \"x\"\n"),
+             std::tuple("/trace?format=xml", 400, "format is perfetto or chrome, and not \"xml\"\n"),
              std::tuple("/dump?limit=-1", 400, "limit is a number of bytes, at most 67108864, and not \"-1\"\n"),
              std::tuple("/dump?limit=1k", 400, "limit is a number of bytes, at most 67108864, and not \"1k\"\n"),
              std::tuple("/dump.json?limit=67108865", 400,
