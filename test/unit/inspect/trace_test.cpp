@@ -98,7 +98,7 @@ coflux::task<int, pool> traced_sender(coflux::environment&) {
     auto&& here = co_await coflux::context();
     coflux::channel<int[1]> numbers;
     auto receiver = traced_receiver(here, &numbers);
-    co_await coflux::yield();  // the receiver waits
+    co_await coflux::yield();        // the receiver waits
     (void)co_await numbers.send(7);  // it is not closed
     co_return co_await std::move(receiver);
 }
