@@ -289,7 +289,7 @@ coflux::call<void> awaits_both(environment&, environment* above, std::pmr::memor
     EXPECT_TRUE(co_await coflux::timeout(has_both(*above, memory, d), 1h));
     co_await coflux::when_all(has_both(*above, memory, d), has_both(*above, memory, d));
     co_await coflux::shielded(has_both(*above, memory, d));
-    co_await coflux::shielded(coflux::timeout(has_both(*above, memory, d), 1h));
+    (void)co_await coflux::shielded(coflux::timeout(has_both(*above, memory, d), 1h));
 }
 sim_fork awaits_twice(environment&, environment* above, std::pmr::memory_resource* memory, time_point d) {
     auto&& here = co_await coflux::context();
