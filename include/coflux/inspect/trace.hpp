@@ -65,7 +65,7 @@ private:
 };
 
 /// Writes the events that the workers of pools with a thread_pool_options::trace have kept: of each worker the last
-/// ones, also of a pool that has ended, until another worker has taken its place.
+/// ones, also of a pool that has ended, until a worker of another pool has taken its place.
 ///
 /// Shapes: `sink(std::string_view)` is called several times, with some KiB at most.
 /// Errors: std::bad_alloc, and what `sink` throws.

@@ -52,8 +52,8 @@ void pool_worker::serve() noexcept {
     // Position-independent code finds this_thread by a call. The optimiser would make it anew at each access.
     thread_state* self = &this_thread;
     asm("" : "+r"(self));
-    const traced_thread traced(name, pool_.options_.trace == trace_level::off ? 0 : pool_.options_.trace_events);
-    trace_ = traced.ring();
+    const traced_thread traced(ring_.get(), name);
+    trace_ = ring_.get();
     state_.store(self, memory_order_relaxed);
     thread_number_.store(os::this_thread_number(), memory_order_release);  // pairs with progress()
     busy_.begin(tick_now());

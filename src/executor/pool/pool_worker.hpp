@@ -20,7 +20,7 @@
 #include "event_steps.hpp"
 #include "executor/detail/busy_clock.hpp"
 #include "inspect/stall/worker_progress.hpp"
-#include "inspect/trace/trace_ring.hpp"
+#include "inspect/trace/trace_rings.hpp"
 #include "lone_ready.hpp"
 #include "memory/detail/idle_memory.hpp"
 #include "os/thread/parker.hpp"
@@ -81,7 +81,8 @@ protected:
           timers_(&timer_watch::shared()),
           processor_(places.processor_of(position)),
           victims_(places.victims_of(position)),
-          histograms_(pool.options_.histograms ? std::make_unique<worker_histograms>() : nullptr) {
+          histograms_(pool.options_.histograms ? std::make_unique<worker_histograms>() : nullptr),
+          ring_(pool.options_.trace == trace_level::off ? 0 : pool.options_.trace_events) {
         timer_watch::shared().watch(timers_);
     }
 
@@ -219,6 +220,7 @@ private:
     const std::optional<unsigned> processor_;  // that its thread is bound to
     const victim_order victims_;
     const std::unique_ptr<worker_histograms> histograms_;  // nullptr: it measures no times
+    const reserved_ring ring_;
     // Written once, when it begins: first `state_`. A reader finds both while the pool is registered.
     atomic<const thread_state*> state_{nullptr};
     atomic<std::uint64_t> thread_number_{0};  // 0: it has not begun; release pairs with progress()

@@ -13,18 +13,20 @@
 #include "os/thread/thread_number.hpp"
 
 namespace coflux::detail {
-namespace {
 
-/// A ring with its cells behind it, in pages of the system. It stays when its thread has ended, with its events, until
-/// another thread takes it.
+/// A ring with its cells behind it, in pages of the system. It stays when its worker is gone, with its events, until
+/// another one takes it.
 struct kept_ring {
     kept_ring(trace_ring::cell* cells, std::size_t size) noexcept : ring(cells, size) {}
 
     trace_ring ring;
     os::process_mark process;  // a child of fork() has no part in the rings of its parent
-    atomic<bool> taken{true};  // by a thread; acquire and release pass the ring on
+    atomic<bool> taken{true};  // by a worker; acquire and release pass the ring on
     kept_ring* next = nullptr;
 };
+
+namespace {
+
 static_assert(sizeof(trace_ring::cell) == sizeof(trace_event));
 
 atomic<kept_ring*> rings{nullptr};  // the newest; they are never freed
@@ -57,19 +59,29 @@ kept_ring* make_ring(std::size_t size) noexcept {
 kept_ring* take_ring(std::size_t size) noexcept {
     for (kept_ring* r = rings.load(memory_order_acquire); r != nullptr; r = r->next) {  // pairs with make_ring()
         if (r->ring.size() != size || !r->process.is_here() || r->taken.load(memory_order_relaxed)) continue;
-        if (!r->taken.exchange(true, memory_order_acquire)) return r;  // pairs with ~traced_thread()
+        if (!r->taken.exchange(true, memory_order_acquire)) return r;  // pairs with ~reserved_ring()
     }
     return make_ring(size);
 }
 
 }  // namespace
 
-traced_thread::traced_thread(std::string_view name, std::size_t events) noexcept : ring_(nullptr) {
+reserved_ring::reserved_ring(std::size_t events) noexcept : kept_(nullptr) {
     if (events == 0) return;
     (void)beginning();
-    kept_ring* const kept = take_ring(std::bit_ceil(std::clamp(events, least_events, most_events)));
-    if (kept == nullptr) return;
-    ring_ = &kept->ring;
+    kept_ = take_ring(std::bit_ceil(std::clamp(events, least_events, most_events)));
+}
+
+reserved_ring::~reserved_ring() {
+    if (kept_ != nullptr) kept_->taken.store(false, memory_order_release);  // pairs with take_ring()
+}
+
+trace_ring* reserved_ring::get() const noexcept {
+    return kept_ != nullptr ? &kept_->ring : nullptr;
+}
+
+traced_thread::traced_thread(trace_ring* ring, std::string_view name) noexcept : ring_(ring) {
+    if (ring_ == nullptr) return;
     ring_->begin(name, os::this_thread_number(), cycles_now());
     ring_of_this_thread = ring_;
     set_failure_trace(&tracing::print_last_events);
@@ -79,9 +91,6 @@ traced_thread::~traced_thread() {
     if (ring_ == nullptr) return;
     ring_of_this_thread = nullptr;
     ring_->add(cycles_now(), trace_kind::ends);
-    for (kept_ring* r = rings.load(memory_order_acquire); r != nullptr; r = r->next) {
-        if (&r->ring == ring_) r->taken.store(false, memory_order_release);  // pairs with take_ring()
-    }
 }
 
 #if COFLUX_CLANG

@@ -14,16 +14,33 @@
 
 namespace coflux::detail {
 
-/// The calling thread's ring, while it lives; nullptr inside: it is not traced, or there was no memory.
+struct kept_ring;
+
+/// A worker's ring, which no other one takes while this lives: the first worker of a pool may have ended before the
+/// thread of the last one begins.
+class reserved_ring {
+public:
+    /// `events`: how many are kept; 0: there is no ring.
+    explicit reserved_ring(std::size_t events) noexcept;
+    ~reserved_ring();
+    reserved_ring(const reserved_ring&) = delete;
+    reserved_ring& operator=(const reserved_ring&) = delete;
+
+    /// nullptr: there is none, or there was no memory.
+    [[nodiscard]] trace_ring* get() const noexcept;
+
+private:
+    kept_ring* kept_;
+};
+
+/// The calling thread writes to the ring while this lives.
 class traced_thread {
 public:
-    /// `events`: how many are kept; 0: it is not traced.
-    traced_thread(std::string_view name, std::size_t events) noexcept;
+    /// `ring`: nullptr: it is not traced.
+    traced_thread(trace_ring* ring, std::string_view name) noexcept;
     ~traced_thread();
     traced_thread(const traced_thread&) = delete;
     traced_thread& operator=(const traced_thread&) = delete;
-
-    [[nodiscard]] trace_ring* ring() const noexcept { return ring_; }
 
 private:
     trace_ring* ring_;

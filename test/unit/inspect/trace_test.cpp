@@ -211,6 +211,19 @@ TEST(trace, is_there_when_its_pool_has_ended) {
     EXPECT_EQ(of_pool("ended").named("traced_child").size(), 3U);
 }
 
+TEST(trace, keeps_what_one_worker_of_a_pool_did_from_another_that_begins_when_it_has_ended) {
+    const coflux::detail::reserved_ring first(64);
+    const coflux::detail::reserved_ring second(64);
+    ASSERT_NE(first.get(), nullptr);
+    EXPECT_NE(first.get(), second.get());
+    std::thread([&] { const coflux::detail::traced_thread ends(first.get(), "first"); }).join();
+    std::thread([&] { const coflux::detail::traced_thread begins(second.get(), "second"); }).join();
+    trace_ring::owner owner;
+    std::array<trace_event, 64> events;
+    EXPECT_EQ(first.get()->copy(events.data(), owner), 2U);
+    EXPECT_EQ(std::string_view(owner.name), "first");
+}
+
 TEST(trace, closes_each_slice_before_the_next_of_its_thread_begins) {
     {
         pool workers(traced("closed", coflux::trace_level::all));
