@@ -4,7 +4,7 @@
 coflux::task<void, coflux::noop_executor> root(coflux::environment&) {
     auto [tx, rx] = coflux::make_mpsc<int>(1);
 #ifdef COFLUX_GOOD
-    co_await tx.send(1);
+    (void)co_await tx.send(1);
 #else
     tx.send(1);
     co_return;

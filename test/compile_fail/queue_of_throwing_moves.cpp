@@ -12,5 +12,5 @@ struct value {
 
 void make() {
     auto [tx, rx] = coflux::make_unbounded_mpsc<value>();
-    tx.send(value());
+    (void)tx.send(value());
 }

@@ -154,7 +154,7 @@ TEST_F(split_work_stealing_deque, shares_lone_elements_for_a_while_when_they_lie
 
 TEST_F(split_work_stealing_deque, drops_a_request_after_many_lone_elements) {
     ASSERT_TRUE(deque_.ask_to_share());
-    for (int i = 0; i < 64; ++i) {
+    for (int i = 0; i < 16; ++i) {
         EXPECT_FALSE(deque_.ask_to_share()) << "it is asked already, before push " << i;
         deque_.push(&items_[0]);
         EXPECT_EQ(deque_.pop(), &items_[0]);

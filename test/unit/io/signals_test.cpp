@@ -230,13 +230,13 @@ task selects_of_two(environment&) {
         const bool first_wins = got.index() == 0;
         EXPECT_EQ(first_wins ? get<0>(got).value : get<1>(got).value, first_wins ? round : round + 1);
         signal_set& loser = first_wins ? second : first;
-        (void)::raise(first_wins ? SIGUSR2 : SIGUSR1);  // comes behind the one that lost
         const auto lost = co_await coflux::timeout(loser.next(), 10s);
         EXPECT_FALSE(lost.timed_out());
         if (lost.timed_out()) co_return;
         EXPECT_EQ(lost->number, first_wins ? SIGUSR2 : SIGUSR1);
         EXPECT_EQ(lost->sender_pid, ::getpid());
         EXPECT_EQ(lost->value, first_wins ? round + 1 : round);
+        (void)::raise(first_wins ? SIGUSR2 : SIGUSR1);
         const auto last = co_await coflux::timeout(loser.next(), 10s);
         EXPECT_FALSE(last.timed_out());
         if (last.timed_out()) co_return;

@@ -198,6 +198,8 @@ void fails_and_runs_again() {
         };
         EXPECT_THROW(co_await runs(here), std::runtime_error);
         fails = false;
+        // As a new consumer would: the run may have ended before it asked for the end.
+        if constexpr (!stream::seekable_source<Committing>) first.next = first.kept;
         const std::size_t before = sink.values().size();
         co_await runs(here);
         std::vector<int> again(sink.values().begin() + static_cast<std::ptrdiff_t>(before), sink.values().end());

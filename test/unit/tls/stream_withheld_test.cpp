@@ -17,13 +17,14 @@ namespace {
 using namespace coflux_test;
 
 /// A stream that has got a part of a message.
-coflux::call<tls_stream> has_a_part(coflux::environment&, coflux::endpoint at) {
+coflux::call<tls_stream> has_a_part(coflux::environment&, withholding_server* server) {
     auto&& here = co_await coflux::context();
     coflux::tls_client_options options;
     options.verifies_peer = false;
     const auto context = coflux::tls_context::client(options);
-    tls_stream stream(context, co_await coflux::tcp_stream::connect(at), "localhost");
+    tls_stream stream(context, co_await coflux::tcp_stream::connect(server->at()), "localhost");
     co_await stream.handshake(here);
+    while (!server->has_sent_part()) co_await 1ms;
     std::array<std::byte, 100> buffer{};
     const auto got = co_await coflux::timeout(stream.read_some(here, buffer), 50ms);
     EXPECT_FALSE(got.has_value());
@@ -39,7 +40,7 @@ coflux::fork<void, E> says_end(coflux::environment&, tls_stream* to) {
 template <typename E>
 coflux::task<void, E> writes_with_no_reader(coflux::environment&, withholding_server* server) {
     auto&& here = co_await coflux::context();
-    tls_stream stream = co_await has_a_part(here, server->at());
+    tls_stream stream = co_await has_a_part(here, server);
     auto writer = writes<E>(here, &stream, "hello");
     co_await 5ms;
     EXPECT_FALSE(writer.done());
@@ -60,7 +61,7 @@ TEST(tls_stream_withheld, lets_a_writer_on_a_pool_go_on_when_the_rest_has_come) 
 template <typename E>
 coflux::task<void, E> writes_beside_a_reader(coflux::environment&, withholding_server* server, bool reader_first) {
     auto&& here = co_await coflux::context();
-    tls_stream stream = co_await has_a_part(here, server->at());
+    tls_stream stream = co_await has_a_part(here, server);
     const std::string text = numbered(100'000, 8);
     coflux::fork<std::string, E> reader;
     if (reader_first) {
@@ -90,7 +91,7 @@ template <typename E>
 coflux::task<void, E> stops_one(coflux::environment&, withholding_server* server, bool reader_first,
                                 bool stops_reader) {
     auto&& here = co_await coflux::context();
-    tls_stream stream = co_await has_a_part(here, server->at());
+    tls_stream stream = co_await has_a_part(here, server);
     coflux::fork<std::string, E> reader;
     if (reader_first) {
         reader = reads<E>(here, &stream, 5);
@@ -129,7 +130,7 @@ TEST(tls_stream_withheld, lets_the_other_one_go_on_where_a_reader_or_a_writer_is
 
 coflux::task<void, worker> ends(coflux::environment&, withholding_server* server) {
     auto&& here = co_await coflux::context();
-    tls_stream stream = co_await has_a_part(here, server->at());
+    tls_stream stream = co_await has_a_part(here, server);
     // It cannot be said before the rest has come, and is no error.
     EXPECT_FALSE(co_await stream.shutdown(here, std::chrono::steady_clock::now()));
     EXPECT_FALSE(co_await stream.shutdown(here, soon()));
@@ -149,7 +150,7 @@ TEST(tls_stream_withheld, lets_the_end_be_said_when_the_rest_has_come) {
 
 coflux::task<void, worker> never_comes(coflux::environment&, withholding_server* server) {
     auto&& here = co_await coflux::context();
-    tls_stream stream = co_await has_a_part(here, server->at());
+    tls_stream stream = co_await has_a_part(here, server);
     EXPECT_FALSE(co_await coflux::timeout(writes<worker>(here, &stream, "hello"), 5ms));
     EXPECT_FALSE(stream.has_failed());
     server->hang_up();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -36,6 +37,8 @@ public:
     }
 
     [[nodiscard]] coflux::endpoint at() const { return listener_.local_endpoint(); }
+    /// True when the part is where the client reads it.
+    [[nodiscard]] bool has_sent_part() const noexcept { return has_sent_part_.load(); }
     /// Sends the rest of the message; from then on it sends back what it gets.
     void send_rest() { order('r'); }
     void hang_up() { order('q'); }
@@ -111,6 +114,7 @@ private:
             withheld_.assign(bytes.begin() + first_record, bytes.end());
             bytes.resize(static_cast<std::size_t>(first_record));
             sends(bytes);
+            has_sent_part_ = true;
         } else if (withholds_) {
             withheld_.insert(withheld_.end(), bytes.begin(), bytes.end());
         } else {
@@ -130,6 +134,7 @@ private:
     std::array<int, 2> orders_{};  // a pipe
     int peer_ = -1;
     bool withholds_ = false;
+    std::atomic<bool> has_sent_part_{false};
     std::vector<unsigned char> withheld_;
     std::thread thread_;
 };
