@@ -2,7 +2,8 @@
 """Checks what no file may say, and that the programs of the README and the tour are those that ctest compiles and runs.
 
 No mark of unfinished work without the number of an issue, no host name of a package registry (a mirror must be able to
-take its place), no path of a developer's machine. A sentence of a comment or a page begins with its subject: not with
+take its place), no path of a developer's machine, and in the library no std::noop_coroutine(), whose handles cannot be
+compared. A sentence of a comment or a page begins with its subject: not with
 "Of", "What" or "For a"; and nothing "stands" where it is. Each relative link of a page leads to a file and a heading.
 The examples are numbered once, from 01 on.
 """
@@ -24,6 +25,8 @@ REGISTRIES = re.compile(r"(?<![\w-])(" + "|".join(re.escape(".".join(parts)) for
     ("snapshot", "debian", "org"), ("archive", "ubuntu", "com"), ("registry", "npmjs", "org"), ("proxy", "golang", "org"),
     ("center", "conan", "io"), ("center2", "conan", "io"))) + r")(?![\w-])", re.IGNORECASE)
 MACHINE_PATH = re.compile(r"(?:^|(?<=[\s\"'`(=:]))/(?:work|root)(?=/|$|[\s\"'`)])")
+LIBRARY = ("include/", "src/")
+NOOP = re.compile(r"^(?!\s*//).*\bnoop_coroutine\(\)")
 
 # Sentences that hide their subject. A number of words would be right after "For" ("For example").
 TURNED = re.compile(r"(?:^|(?<=[.:;!?)] ))(?:Of|What|For (?:a|an|all|each|it|that|the(?! same)|them|themselves|these|this|those|what))\b(?! is\?)")
@@ -50,6 +53,8 @@ def line_problems(file: str, line: str) -> list[str]:
         problems.append(f"host name of a package registry: {host[0]}")
     if path := MACHINE_PATH.search(line):
         problems.append(f"path of one machine: {path[0]}")
+    if file.startswith(LIBRARY) and NOOP.search(line):
+        problems.append("std::noop_coroutine(), where detail::no_coroutine() is the same handle at each call")
     return problems
 
 

@@ -270,6 +270,14 @@ class Text(PlantedTree):
             self.plant("docs/a.md", line)
             self.assertEqual(self.problems(), [], line)
 
+    def test_a_handle_that_cannot_be_compared(self) -> None:
+        said = "std::noop_coroutine(), where detail::no_coroutine() is the same handle at each call"
+        self.plant("src/a.cpp", "return std::noop_coroutine();")
+        self.assertEqual(self.problems(), [f"src/a.cpp:1: {said}"])
+        self.plant("src/a.cpp", "// std::noop_coroutine() may give another one")
+        self.plant("examples/a.cpp", "std::noop_coroutine();")
+        self.assertEqual(self.problems(), [])
+
     def test_a_block_of_the_tour(self) -> None:
         self.plant("examples/02_more.cpp", "int main() {", "    int a = 1;", "    int b = 2;", "}")
         page = ("# x", "", "```cpp", "int a = 1;", "int b = 2;", "```", "```go", "a := 1", "```")

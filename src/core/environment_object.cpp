@@ -2,6 +2,7 @@
 
 #include <cstdio>
 
+#include <coflux/base/no_coroutine.hpp>
 #include <coflux/core/detail/promise/end.hpp>
 
 #include "core/detail/readable_name.hpp"
@@ -84,8 +85,8 @@ std::coroutine_handle<> environment_object::join_awaiter::await_suspend(std::cor
     p.clear_current();
     of.joiner_ = this;
     // The last child sees joiner_.
-    if (of.own_.children.close() == detail::children_left::some) return std::noop_coroutine();
-    if (!relay_.over()) return std::noop_coroutine();
+    if (of.own_.children.close() == detail::children_left::some) return detail::no_coroutine();
+    if (!relay_.over()) return detail::no_coroutine();
     end();
     return detail::transfer(p.handle());
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <new>
 
+#include <coflux/base/no_coroutine.hpp>
 #include <coflux/core/detail/promise/await.hpp>
 #include <coflux/memory/frame_pool.hpp>
 
@@ -37,7 +38,7 @@ struct shared_node : waiter {
         auto& node = static_cast<shared_node&>(self);
         if (!node.take(state::ended)) {
             shared_wait::free_node(node);
-            return std::noop_coroutine();
+            return no_coroutine();
         }
         promise_base& p = *node.coroutine;
         node.wait->withdraw();  // here, because one that is woken to stop resumes nowhere

@@ -1,5 +1,7 @@
 #include <coflux/core/resume_on.hpp>
 
+#include <coflux/base/no_coroutine.hpp>
+
 #include "core/detail/readable_name.hpp"
 
 namespace coflux::detail {
@@ -17,7 +19,7 @@ std::coroutine_handle<> resume_on_awaiter::await_suspend(std::coroutine_handle<>
     const executor_entry* const to = to_;
     p_.move_to(to);
     to->post(h);  // this object may be gone from here on
-    return std::noop_coroutine();
+    return no_coroutine();
 }
 
 }  // namespace coflux::detail

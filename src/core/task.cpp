@@ -1,5 +1,6 @@
 #include <coflux/core/task.hpp>
 
+#include <coflux/base/no_coroutine.hpp>
 #include <coflux/core/detail/thread/thread_driver.hpp>
 
 #include "core/detail/readable_name.hpp"
@@ -66,7 +67,7 @@ void block_until_done(frame_control& c, bool may_throw) {
             1,
             memory_order_release);  // pairs with the wait below: the result is visible; `self` may be gone from here on
         woken.notify_one();         // uses the address only
-        return std::noop_coroutine();
+        return no_coroutine();
     };
     if (c.join.await(w) == join_result::completed) return;
     while (w.woken.load(memory_order_acquire) == 0)

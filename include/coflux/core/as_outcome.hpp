@@ -9,6 +9,7 @@
 #include <utility>
 
 #include <coflux/base/address_of.hpp>
+#include <coflux/base/no_coroutine.hpp>
 #include <coflux/core/detail/promise/await.hpp>
 #include <coflux/core/detail/promise/end.hpp>
 #include <coflux/core/detail/thread/transfer.hpp>
@@ -78,9 +79,9 @@ private:
         using suspended_as = decltype(inner.await_suspend(h));
         if constexpr (std::is_void_v<suspended_as>) {
             inner.await_suspend(h);
-            return std::noop_coroutine();
+            return no_coroutine();
         } else if constexpr (std::is_same_v<suspended_as, bool>) {
-            return inner.await_suspend(h) ? std::coroutine_handle<>(std::noop_coroutine()) : transfer(h);
+            return inner.await_suspend(h) ? no_coroutine() : transfer(h);
         } else {
             return inner.await_suspend(h);
         }

@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include <coflux/base/no_coroutine.hpp>
 #include <coflux/core/detail/handle/wrapper.hpp>
 #include <coflux/core/detail/wait/turn.hpp>
 
@@ -320,7 +321,7 @@ std::coroutine_handle<> select_core::child_ended(waiter& self, frame_control&, c
     select_core& of = *child.of;
     if (of.decide(child.position) && of.stop_losers())
         (void)of.give_back_unit();  // that of the decision; the child's own is still out
-    if (!of.give_back_unit()) return std::noop_coroutine();
+    if (!of.give_back_unit()) return no_coroutine();
     of.joined();
     return promise_base::resume_from(of.coroutine(), here);
 }

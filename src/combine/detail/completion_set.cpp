@@ -3,6 +3,7 @@
 #include <new>
 
 #include <coflux/base/assert.hpp>
+#include <coflux/base/no_coroutine.hpp>
 #include <coflux/core/detail/scope/failure.hpp>
 #include <coflux/core/detail/wait/stop_relay.hpp>
 #include <coflux/core/detail/wait/turn.hpp>
@@ -228,17 +229,17 @@ std::coroutine_handle<> completion_set::child_ended(waiter& self, frame_control&
         if (c.word.ended_stopped()) scope_stops::record_unshared(scope, promise_base::of(c));
         discard(n, scope);
         if (is_last) destroy(of);
-        return std::noop_coroutine();
+        return no_coroutine();
     }
     // Unless the consumer waits, the set may be gone.
-    if (woken == nullptr) return std::noop_coroutine();
+    if (woken == nullptr) return no_coroutine();
     if (stops) {
         promise_base::drop(of.remove(n));
         woken->withdraw();
         woken->coroutine().begin_unwind();
     }
     woken->wake();  // through the queue, so that more children may end before it goes on
-    return std::noop_coroutine();
+    return no_coroutine();
 }
 
 bool completion_wait::is_first_stopped() noexcept {

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include <coflux/base/no_coroutine.hpp>
 #include <coflux/core/detail/scope/failure.hpp>
 #include <coflux/core/detail/wait/stop_relay.hpp>
 #include <coflux/core/detail/wait/turn.hpp>
@@ -83,7 +84,7 @@ std::coroutine_handle<> concurrency_window::child_ended(waiter& self, frame_cont
     }
     // Through the queue, so that more children may end before the loop goes on. Unless it is parked, `of` may be gone.
     if (parked != nullptr) parked->wake();
-    return std::noop_coroutine();
+    return no_coroutine();
 }
 
 bool concurrency_window::collect() noexcept {

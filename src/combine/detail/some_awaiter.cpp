@@ -3,6 +3,7 @@
 #include <stdexcept>
 #include <string>
 
+#include <coflux/base/no_coroutine.hpp>
 #include <coflux/core/detail/promise/await.hpp>
 #include <coflux/core/detail/scope/failure.hpp>
 
@@ -65,7 +66,7 @@ std::coroutine_handle<> some_awaiter::await_suspend(std::coroutine_handle<>) noe
     }
     if (count_ > longest_stop_step) p.open_for_waits();  // a child of it may stop the others
     std::size_t ended = 1;                               // the registration's own unit
-    std::coroutine_handle<> next = std::noop_coroutine();
+    std::coroutine_handle<> next = no_coroutine();
     for (std::size_t i = 0; i < count_; ++i) {
         some_node& node = nodes_[i];
         // No coroutine: the awaiting one may be woken by another child's end, so this end must not change its own count
@@ -85,7 +86,7 @@ std::coroutine_handle<> some_awaiter::await_suspend(std::coroutine_handle<>) noe
     }
     if (pending_.fetch_sub(ended, memory_order_acq_rel) != ended) return transfer(next);  // this object may be gone
     if (stops_awaiting()) p.begin_unwind();
-    if (!relay_.over()) return std::noop_coroutine();
+    if (!relay_.over()) return no_coroutine();
     return transfer(p.handle());
 }
 
@@ -98,10 +99,10 @@ std::coroutine_handle<> some_awaiter::child_ended(waiter& self, frame_control&, 
 
 /// On a thread that runs another coroutine, or none.
 std::coroutine_handle<> some_awaiter::give_back_unit(const void* here) noexcept {
-    if (pending_.fetch_sub(1, memory_order_acq_rel) != 1) return std::noop_coroutine();  // this object may be gone
+    if (pending_.fetch_sub(1, memory_order_acq_rel) != 1) return no_coroutine();  // this object may be gone
     promise_base& p = coroutine_;
     if (stops_awaiting()) p.begin_unwind();
-    if (!relay_.over()) return std::noop_coroutine();
+    if (!relay_.over()) return no_coroutine();
     return promise_base::resume_from(p, here);
 }
 

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include <coflux/base/no_coroutine.hpp>
 #include <coflux/core/detail/promise/await.hpp>
 #include <coflux/core/detail/thread/transfer.hpp>
 #include <coflux/core/detail/wait/turn.hpp>
@@ -39,7 +40,7 @@ std::coroutine_handle<> limited_wait::wait() noexcept {
     }
     switch (p.await_frame(c, *this)) {
     case join_result::popped: return transfer(c.frame());
-    case join_result::registered: return std::noop_coroutine();
+    case join_result::registered: return no_coroutine();
     case join_result::completed: break;
     }
     const std::coroutine_handle<> to = go_on(here);
@@ -54,7 +55,7 @@ std::coroutine_handle<> limited_wait::child_ended(waiter& self, frame_control&, 
 /// The child has ended.
 std::coroutine_handle<> limited_wait::go_on(const void* here) noexcept {
     promise_base& p = *coroutine;
-    if (!relay_.over() || !limit_is_over()) return std::noop_coroutine();  // this object may be gone
+    if (!relay_.over() || !limit_is_over()) return no_coroutine();  // this object may be gone
     return promise_base::resume_from(p, here);
 }
 

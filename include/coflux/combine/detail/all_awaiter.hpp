@@ -8,6 +8,7 @@
 #include <coroutine>
 #include <cstddef>
 
+#include <coflux/base/no_coroutine.hpp>
 #include <coflux/core/detail/frame/frame.hpp>
 #include <coflux/core/detail/promise/await.hpp>
 #include <coflux/core/detail/promise/end.hpp>
@@ -203,14 +204,14 @@ private:
         while (frame_control* const c = next_running()) {
             switch (p.await_frame(*c, *this)) {
             case join_result::popped: return c->frame();
-            case join_result::registered: return std::noop_coroutine();
+            case join_result::registered: return no_coroutine();
             case join_result::completed: break;
             }
         }
         if (stops_awaiting()) p.begin_unwind();
         if (!relay_.over()) [[unlikely]] {
             p.clear_current();
-            return std::noop_coroutine();
+            return no_coroutine();
         }
         return promise_base::resume_from(p, here);
     }

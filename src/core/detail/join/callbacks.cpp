@@ -3,6 +3,7 @@
 
 #include <new>
 
+#include <coflux/base/no_coroutine.hpp>
 #include <coflux/core/detail/promise/await.hpp>
 
 #include "core/detail/scope/scope_failures.hpp"
@@ -36,7 +37,7 @@ std::coroutine_handle<> await_in_list(promise_base& p, frame_control& child) {
         list_node::leave(node);
         return p.stop_here();
     }
-    if (p.await_elsewhere(child, *node) == join_result::registered) return std::noop_coroutine();
+    if (p.await_elsewhere(child, *node) == join_result::registered) return no_coroutine();
     list_node::leave(node);
     return transfer(promise_base::wake(p, child.word.end(), identity_of(p.runs_on())));
 }

@@ -5,6 +5,7 @@
 #include <source_location>
 
 #include <coflux/base/assert.hpp>
+#include <coflux/base/no_coroutine.hpp>
 
 #include "core/detail/readable_name.hpp"
 #include "core/detail/scope/environment_tree.hpp"
@@ -104,7 +105,7 @@ COFLUX_COLD std::coroutine_handle<> resume_after(promise_base& p, ending end) no
 
 /// After clear_current().
 std::coroutine_handle<> promise_base::await_running(frame_control& child) noexcept {
-    if (join_frame(child, *this) == join_result::registered) return std::noop_coroutine();
+    if (join_frame(child, *this) == join_result::registered) return no_coroutine();
     return resume_after(*this, child.word.end());
 }
 

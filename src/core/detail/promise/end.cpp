@@ -9,6 +9,7 @@
 #include <utility>
 
 #include <coflux/base/assert.hpp>
+#include <coflux/base/no_coroutine.hpp>
 #include <coflux/core/detail/thread/thread_state.hpp>
 
 #include "core/detail/readable_name.hpp"
@@ -44,7 +45,7 @@ private:
 class successors {
 public:
     COFLUX_NOINLINE void add(std::coroutine_handle<> h) noexcept {
-        if (h == std::noop_coroutine()) return;
+        if (h == no_coroutine()) return;
         promise_base& w = promise_base::of(frame_control::of(h));
         const bool in_an_await = this_thread.nested_limit != this_thread.open_nested_limit && w.runs_on() != nullptr;
         if (!found_ && !in_an_await) {
@@ -61,7 +62,7 @@ public:
     [[nodiscard]] std::coroutine_handle<> first() const noexcept { return first_; }
 
 private:
-    std::coroutine_handle<> first_ = std::noop_coroutine();
+    std::coroutine_handle<> first_ = no_coroutine();
     bool found_ = false;
 };
 
@@ -268,7 +269,7 @@ std::coroutine_handle<> promise_base::join_children() noexcept {
     // [nested.joins.suspends]
     (void)begin_suspend();  // no longer inline; a stop comes too late
     clear_current();
-    if (close_scope() == children_left::some) return std::noop_coroutine();
+    if (close_scope() == children_left::some) return no_coroutine();
     finish_scope();
     clear_current();
     return transfer(notify_waiters());
@@ -298,14 +299,14 @@ void promise_base::release_kept(environment& of) noexcept {
     const environment* const below = std::exchange(t.below, nullptr);
     t.current = nullptr;
     promise_base& p = environment_tree::coroutine(of);
-    std::coroutine_handle<> next = std::noop_coroutine();
+    std::coroutine_handle<> next = no_coroutine();
     if (p.control().word.has(frame_flags::unwinding)) {
         next = resume_from(p, nullptr);
     } else {
         p.finish_scope();
         next = notify_end(&p.control(), p.parent(), nullptr);
     }
-    if (next != std::noop_coroutine()) run_next(next);
+    if (next != no_coroutine()) run_next(next);
     t.current = current;
     t.below = below;
 }
@@ -319,7 +320,7 @@ std::coroutine_handle<> promise_base::resume_from(promise_base& w, const void* h
     const executor_entry* const own = w.runs_on();
     if (own == nullptr || own->identity == here) return w.handle();
     own->post(w.handle());
-    return std::noop_coroutine();
+    return no_coroutine();
 }
 
 // --- a handle that is given up, and the frame then
@@ -415,18 +416,18 @@ std::coroutine_handle<> unwind(promise_base& p) noexcept {
         h.destroy();  // runs the destructors of the locals; operator delete leaves the memory to the control
     }
     resume_slot(h) = &resume_destroyed;
-    return p.close_scope() == children_left::none ? unwound(p) : std::noop_coroutine();
+    return p.close_scope() == children_left::none ? unwound(p) : no_coroutine();
 }
 
 /// First half of a stop: closes the scope; the last child continues with resume_unwound().
 std::coroutine_handle<> close_unwinding(promise_base& p) noexcept {
     resume_slot(p.handle()) = &resume_unwound;
-    return p.close_scope() == children_left::none ? unwind(p) : std::noop_coroutine();
+    return p.close_scope() == children_left::none ? unwind(p) : no_coroutine();
 }
 
 /// Goes on with `h` from a plain function. A chain of stopped parents is a loop, not a recursion.
 void go_on(std::coroutine_handle<> h) noexcept {
-    while (h != std::noop_coroutine()) {
+    while (h != no_coroutine()) {
         promise_base& p = promise_base::of(frame_control::of(h));
         if (resume_slot(h) == &resume_unwinding) {
             h = close_unwinding(p);

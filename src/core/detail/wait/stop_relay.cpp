@@ -2,6 +2,7 @@
 
 #include <new>
 
+#include <coflux/base/no_coroutine.hpp>
 #include <coflux/core/detail/join/callbacks.hpp>
 #include <coflux/core/detail/promise/await.hpp>
 #include <coflux/memory/frame_pool.hpp>
@@ -116,7 +117,7 @@ struct relayed_await final : waiter, stop_relay {
     }
     static std::coroutine_handle<> child_ended(waiter& self, frame_control& c, const void* here) noexcept {
         auto* const w = static_cast<relayed_await*>(&self);
-        if (w->listens && !w->over()) return std::noop_coroutine();
+        if (w->listens && !w->over()) return no_coroutine();
         promise_base& p = *w->waiter::coroutine;
         leave(w);
         return promise_base::wake(p, c.word.end(), here);
@@ -155,7 +156,7 @@ std::coroutine_handle<> await_relayed(promise_base& p, frame_control& child) {
     }
     // [stop_relay.await.requests]
     if (!w->listens) request_stop_of(child);
-    if (p.await_elsewhere(child, *w) == join_result::registered) return std::noop_coroutine();
+    if (p.await_elsewhere(child, *w) == join_result::registered) return no_coroutine();
     const std::coroutine_handle<> next = relayed_await::child_ended(*w, child, identity_of(p.runs_on()));
     return transfer(next);
 }

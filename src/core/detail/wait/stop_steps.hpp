@@ -6,6 +6,7 @@
 #include <coroutine>
 #include <cstddef>
 
+#include <coflux/base/no_coroutine.hpp>
 #include <coflux/core/detail/promise/promise_base.hpp>
 #include <coflux/core/detail/wait/request.hpp>
 #include <coflux/core/detail/wait/stop_relay.hpp>
@@ -24,7 +25,7 @@ public:
         (void)p_.begin_suspend();
         promise_base::clear_current();
         p_.runs_on()->post(h);
-        return std::noop_coroutine();
+        return no_coroutine();
     }
     void await_resume() const noexcept { this_thread.current = &p_; }
 

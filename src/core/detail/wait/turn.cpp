@@ -1,5 +1,7 @@
 #include <coflux/core/detail/wait/turn.hpp>
 
+#include <coflux/base/no_coroutine.hpp>
+
 #include "core/detail/thread/steps.hpp"
 
 namespace coflux::detail {
@@ -14,7 +16,7 @@ bool goes_on_aside() noexcept {
 std::coroutine_handle<> suspend_elsewhere(promise_base& p, std::coroutine_handle<> h) noexcept {
     p.clear_current();
     p.runs_on()->post(h);
-    return std::noop_coroutine();
+    return no_coroutine();
 }
 
 std::coroutine_handle<> let_others_run(promise_base& p) noexcept {

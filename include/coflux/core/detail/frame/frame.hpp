@@ -15,6 +15,7 @@
 
 #include <coflux/base/atomic.hpp>
 #include <coflux/base/config.hpp>
+#include <coflux/base/no_coroutine.hpp>
 #include <coflux/core/detail/promise/coroutine_kind.hpp>
 #include <coflux/core/environment.hpp>
 #include <coflux/memory/detail/frame_layout.hpp>

@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <coflux/base/no_coroutine.hpp>
 #include <coflux/core/detail/frame/frame.hpp>
 #include <coflux/core/detail/promise/end.hpp>
 
@@ -71,7 +72,7 @@ struct callback_node : waiter {
                 record_callback_error(*self.scope);
             }
             node.destroy();
-            return std::noop_coroutine();
+            return no_coroutine();
         };
     }
     void destroy() noexcept {

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include <coflux/base/config.hpp>
+#include <coflux/base/no_coroutine.hpp>
 #include <coflux/base/stack.hpp>
 #include <coflux/core/context.hpp>
 #include <coflux/core/detail/frame/frame.hpp>

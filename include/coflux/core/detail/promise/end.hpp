@@ -19,6 +19,7 @@
 #include <coflux/base/assert.hpp>
 #include <coflux/base/atomic.hpp>
 #include <coflux/base/config.hpp>
+#include <coflux/base/no_coroutine.hpp>
 #include <coflux/core/detail/promise/promise_base.hpp>
 #include <coflux/core/outcome.hpp>
 
@@ -212,7 +213,7 @@ COFLUX_INLINE std::coroutine_handle<> promise_base::notify_waiters_after_clear()
 /// thread's own.
 COFLUX_INLINE std::coroutine_handle<> promise_base::call_ended(frame_control& c) noexcept {
     const join_snapshot own = c.join.own();
-    if (own.done()) return std::noop_coroutine();  // nested: the caller goes on below
+    if (own.done()) return no_coroutine();  // nested: the caller goes on below
     return transfer(own.only_coroutine()->handle());
 }
 
@@ -220,7 +221,7 @@ COFLUX_INLINE std::coroutine_handle<> promise_base::call_ended(frame_control& c)
 /// released by the owner, and the parent goes on.
 COFLUX_INLINE std::coroutine_handle<> promise_base::ended_as_child(frame_control& c, bool is_own) noexcept {
     const join_snapshot seen = c.join.seen_by_end();
-    if (seen.done()) return std::noop_coroutine();  // nested: the awaiter goes on below
+    if (seen.done()) return no_coroutine();  // nested: the awaiter goes on below
     if (is_own) [[likely]] {
         if (seen.is_awaited_by(static_cast<promise_base*>(parent_.get()))) [[likely]] {
             promise_base& w = static_cast<promise_base&>(*parent_);
@@ -251,7 +252,7 @@ COFLUX_INLINE std::coroutine_handle<> promise_base::body_ended() noexcept {
             // The handle is not out yet, and the creator waits on this very thread: nothing to count, no waiter to
             // wake.
             c.join.begin_ended();
-            return std::noop_coroutine();
+            return no_coroutine();
         }
     }
     if constexpr (Kind == ending_kind::call) {

@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <coflux/base/no_coroutine.hpp>
 #include <coflux/core/detail/promise/promise_base.hpp>
 #include <coflux/core/detail/thread/thread_driver.hpp>
 #include <coflux/core/detail/wait/turn.hpp>
@@ -92,9 +93,9 @@ private:
         using result = decltype(inner.await_suspend(given));
         if constexpr (std::is_void_v<result>) {
             inner.await_suspend(given);
-            return std::noop_coroutine();
+            return no_coroutine();
         } else if constexpr (std::is_same_v<result, bool>) {
-            return inner.await_suspend(given) ? std::coroutine_handle<>(std::noop_coroutine()) : transfer(self);
+            return inner.await_suspend(given) ? no_coroutine() : transfer(self);
         } else {
             const std::coroutine_handle<> next = inner.await_suspend(given);
             return next.address() == given.address() ? transfer(self) : transfer(next);

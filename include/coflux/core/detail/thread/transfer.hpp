@@ -10,6 +10,7 @@
 #include <utility>
 
 #include <coflux/base/config.hpp>
+#include <coflux/base/no_coroutine.hpp>
 #include <coflux/core/detail/thread/thread_state.hpp>
 
 namespace coflux::detail {
@@ -92,7 +93,7 @@ COFLUX_INLINE std::coroutine_handle<> transfer(std::coroutine_handle<> h) noexce
 #if !COFLUX_TAIL_CALLS
     if (++this_thread.transfers >= 64) [[unlikely]] {
         run_next(h);
-        return std::noop_coroutine();
+        return no_coroutine();
     }
 #endif
     return h;

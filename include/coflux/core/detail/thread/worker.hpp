@@ -6,6 +6,7 @@
 
 #include <coflux/base/atomic.hpp>
 #include <coflux/base/config.hpp>
+#include <coflux/base/no_coroutine.hpp>
 #include <coflux/base/ready_ring.hpp>
 #include <coflux/base/work_stealing_deque.hpp>
 #include <coflux/core/detail/thread/thread_state.hpp>
@@ -74,10 +75,10 @@ public:
     /// After push_ready: the next coroutine to run if that does not need the loop, else the noop coroutine.
     COFLUX_INLINE std::coroutine_handle<> next_ready() noexcept {
         if (tick_budget_ <= 0 || forks_.size() != 0) [[unlikely]]
-            return std::noop_coroutine();
+            return no_coroutine();
         void* const next = ready_.take();
         if (next == nullptr) [[unlikely]]
-            return std::noop_coroutine();
+            return no_coroutine();
         --tick_budget_;
         return std::coroutine_handle<>::from_address(next);
     }

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include <coflux/base/config.hpp>
+#include <coflux/base/no_coroutine.hpp>
 #include <coflux/core/detail/promise/promise_base.hpp>
 #include <coflux/core/detail/thread/transfer.hpp>
 #include <coflux/core/detail/thread/worker.hpp>
@@ -50,7 +51,7 @@ COFLUX_INLINE std::coroutine_handle<> suspend_behind_ready(promise_base& p, std:
     } else {
         w->push_ready_for_itself(h);
     }
-    return inside_creator ? std::coroutine_handle<>(std::noop_coroutine()) : transfer(w->next_ready());
+    return inside_creator ? no_coroutine() : transfer(w->next_ready());
 }
 
 /// goes_on() said no: what await_suspend returns. This is no stop point, because the operation is done. await_resume

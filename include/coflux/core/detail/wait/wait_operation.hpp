@@ -11,6 +11,7 @@
 
 #include <coflux/base/adaptive_lock.hpp>
 #include <coflux/base/config.hpp>
+#include <coflux/base/no_coroutine.hpp>
 #include <coflux/core/detail/promise/promise_base.hpp>
 #include <coflux/core/detail/thread/transfer.hpp>
 
@@ -103,7 +104,7 @@ public:
         worker* const w = this_thread.queues;
         // The coroutine below on this stack goes on: a creator, or an awaiter.
         if (w == nullptr || inside_creator || this_thread.nested_limit >= nested_closed) [[unlikely]]
-            return std::noop_coroutine();
+            return no_coroutine();
         return transfer(w->next_ready());
     }
 
