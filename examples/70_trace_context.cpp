@@ -42,10 +42,11 @@ coflux::task<void, pool> serve(coflux::environment&) {
         log(incoming ? "the caller has a trace" : "the caller has none");
         // This service's part of it, or a new trace.
         auto request = coflux::make_environment(here, incoming ? incoming->child() : trace_context::make());
-        if (incoming) {
-            co_await handle(request);
-        }
-        co_await request.join();
+        // The scope has ended before the environment does, whatever happens.
+        co_await coflux::with_scope(request, [&incoming](coflux::task_scope& scope) -> coflux::call<void> {
+            if (incoming) scope.spawn(handle);
+            co_return;
+        });
     }
 }
 
