@@ -1,4 +1,4 @@
-// expect: coflux: `if (outcome)` would be true where the time was up
+// expect: ask outcome.has_value(), and then *outcome
 #include <chrono>
 
 #include <coflux/coflux.hpp>

@@ -30,6 +30,15 @@ inline constexpr bool is_limited = false;
 template <typename T>
 inline constexpr bool is_limited<limited<T>> = true;
 
+/// A value that an `if` asks for its own sake: a bool, a pointer, or what may have a value or none, as std::optional.
+/// Not the guard of a lock, which owns one wherever it is given.
+template <typename T>
+inline constexpr bool has_own_truth = std::is_same_v<T, bool> || std::is_pointer_v<T>;
+template <typename T>
+    requires std::is_class_v<T> && std::is_constructible_v<bool, T&> &&
+                 (requires(T& t) { *t; } || requires(T& t) { t.has_value(); })
+inline constexpr bool has_own_truth<T> = true;
+
 /// A type that a coroutine may return.
 template <typename T>
 consteval bool is_result() {
@@ -58,8 +67,10 @@ using seen_result = std::conditional_t<std::is_void_v<T> || std::is_reference_v<
 /// The end of a coroutine as a value: exactly one of value, error, stopped; `co_await coflux::as_outcome(f)` returns
 /// it.
 ///
-/// Shapes: `T` is what the coroutine returns: an object type, a reference, or void. That of a timeout() is limited,
-/// which is a value also where the time was up: there an `if` may not ask the outcome.
+/// An `if` asks whether there is a value. Where it may ask the value itself (a bool, a pointer, a std::optional, a
+/// limited, which is a value also where the time was up), it may not ask the outcome: ask has_value(), and then `*o`.
+///
+/// Shapes: `T` is what the coroutine returns: an object type, a reference, or void.
 /// Errors: value() rethrows the error, with what came with it in other_errors(), and throws task_stopped after a stop;
 /// error() without one, and `*o` without a value, are checked errors.
 template <typename T>
@@ -76,9 +87,9 @@ public:
     [[nodiscard]] bool has_error() const noexcept { return end_.index() == 1; }
     [[nodiscard]] bool is_stopped() const noexcept { return end_.index() == 2; }
     explicit operator bool() const noexcept {
-        static_assert(!detail::is_limited<T>,
-                      "coflux: `if (outcome)` would be true where the time was up, which is a value of timeout(): ask "
-                      "outcome.has_value(), and then (*outcome).timed_out()");
+        static_assert(!detail::has_own_truth<std::remove_cvref_t<T>>,
+                      "coflux: `if (outcome)` would ask whether there is a value, and not the value, which may itself "
+                      "be false, empty, or a time that was up: ask outcome.has_value(), and then *outcome");
         return has_value();
     }
 

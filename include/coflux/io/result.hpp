@@ -22,6 +22,9 @@
 namespace coflux {
 
 /// The value of an operation, or the error of the system.
+///
+/// An `if` asks whether there is a value. Where it may ask the value itself (a bool, a pointer, a std::optional), it may
+/// not ask the result: ask has_value(), and then `*result`.
 template <typename T>
 class [[nodiscard]] io_result {
 public:
@@ -31,7 +34,13 @@ public:
     // NOLINTEND(google-explicit-constructor)
 
     [[nodiscard]] bool has_value() const noexcept { return value_.has_value(); }
-    [[nodiscard]] explicit operator bool() const noexcept { return has_value(); }
+    [[nodiscard]] explicit operator bool() const noexcept {
+        static_assert(
+            !detail::has_own_truth<T>,
+            "coflux: `if (result)` would ask whether there is a value, and not the value, which may itself be "
+            "false or empty: ask result.has_value(), and then *result");
+        return has_value();
+    }
     /// Errors: std::system_error if there is none.
     [[nodiscard]] T& value() & {
         check();

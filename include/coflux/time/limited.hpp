@@ -12,19 +12,6 @@
 
 namespace coflux {
 
-namespace detail {
-
-/// A value that an `if` asks for its own sake: a bool, a pointer, or what may have a value or none, as std::optional.
-/// Not the guard of a lock, which owns one wherever it is given.
-template <typename T>
-inline constexpr bool has_own_truth = std::is_same_v<T, bool> || std::is_pointer_v<T>;
-template <typename T>
-    requires std::is_class_v<T> && std::is_constructible_v<bool, T&> &&
-                 (requires(T& t) { *t; } || requires(T& t) { t.has_value(); })
-inline constexpr bool has_own_truth<T> = true;
-
-}  // namespace detail
-
 /// The result of timeout() and deadline(): the value of the operation, or that its time was up.
 ///
 /// It reads as a std::optional of the value, and converts to one. For void it is true if the operation ended. Where an

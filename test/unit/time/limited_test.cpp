@@ -103,6 +103,7 @@ TEST(limited, is_not_asked_where_its_value_may_be) {
     static_assert(coflux::detail::has_own_truth<std::optional<int>>);
     static_assert(coflux::detail::has_own_truth<std::unique_ptr<int>>);
     static_assert(coflux::detail::has_own_truth<coflux::outcome<void>>);
+    static_assert(coflux::detail::has_own_truth<coflux::io_result<int>>);
     static_assert(coflux::detail::has_own_truth<coflux::limited<int>>);
     static_assert(!coflux::detail::has_own_truth<int>);
     static_assert(!coflux::detail::has_own_truth<std::string>);
