@@ -41,10 +41,11 @@ struct kill_at {
 };
 
 /// Counts the lines of IN by their first two characters into OUT, and ends the process at a record of it.
-coflux::task<void, pool> counts(coflux::environment&, std::string folder, coflux::borrowed<kill_at> kill) {
+coflux::task<void, pool> counts(coflux::environment&, std::string folder, coflux::borrowed<kill_at> kill,
+                                coflux::borrowed<coflux::blocking_pool> files) {
     auto& here = co_await coflux::context();
-    stream::line_source from(folder + "/in");
-    stream::line_sink to(folder + "/out");
+    stream::line_source from(folder + "/in", {.pool = &*files});
+    stream::line_sink to(folder + "/out", {.pool = &*files});
     (void)co_await stream::run(
         here, stream::from(from) | stream::by_key([](const stream::text_line& l) {
                   return l.text.substr(0, 2);
@@ -59,13 +60,15 @@ coflux::task<void, pool> counts(coflux::environment&, std::string folder, coflux
                     .max_batch = 1000,
                     .commit_every = std::chrono::milliseconds(1),
                     .delivery = stream::exactly_once,
-                    .state = stream::folder_store(folder + "/state", "counts")});
+                    .state = stream::folder_store(folder + "/state", "counts", {.pool = &*files})});
 }
 void run(const std::string& folder, int kill_at_record) {
     kill_at kill{{kill_at_record}};
+    // Not the shared one: in a child of fork() it has the threads of its parent, which are not there.
+    coflux::blocking_pool files;
     pool threads{2};
     auto env = coflux::make_environment(threads);
-    counts(env, folder, coflux::borrowed(kill)).get();
+    counts(env, folder, coflux::borrowed(kill), coflux::borrowed(files)).get();
 }
 void prepare(const coflux_test::temporary_folder& folder) {
     std::string lines;
