@@ -97,6 +97,30 @@ TEST(keyed_table, goes_on_as_a_map_from_what_was_stored) {
     }
 }
 
+// So many that keys meet whose cells have the same part of the hash.
+TEST(keyed_table, tells_all_of_many_keys_apart) {
+    constexpr int n = 100'000;
+    stream::detail::keyed_table<int, int> stored;
+    for (int i = 0; i != n; ++i) stored[i] = i;
+    for (int i = 0; i < n; i += 3) ASSERT_TRUE(stored.erase(i));
+    std::vector<std::byte> bytes;
+    stream::state_writer out(bytes);
+    stored.save(out);
+    stream::detail::keyed_table<int, int> loaded;
+    stream::state_reader in(bytes);
+    loaded.load(in);
+    for (const auto* const table : {&stored, &loaded}) {
+        ASSERT_EQ(table->size(), static_cast<std::size_t>(n - (n + 2) / 3));
+        for (int i = 0; i != 2 * n; ++i) {
+            const int* const found = table->find(i);
+            ASSERT_EQ(found != nullptr, i < n && i % 3 != 0) << i;
+            if (found != nullptr) {
+                ASSERT_EQ(*found, i);
+            }
+        }
+    }
+}
+
 TEST(keyed_table, refuses_a_key_that_was_stored_twice_and_too_few_bytes) {
     stream::detail::keyed_table<int, int> table;
     table[1] = 1;

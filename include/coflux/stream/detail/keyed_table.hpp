@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -14,9 +15,12 @@
 
 namespace coflux::stream::detail {
 
-/// A vector has the entries in no order; an open table of 32-bit indexes finds them by linear probing. It is at most
-/// half full: how many probes a key takes is what a processor cannot foresee. An entry that is erased is replaced by
-/// the last one, so a walk over all sees no gaps.
+/// A vector has the entries in no order; an open table of 32-bit cells finds them by linear probing. It is at most half
+/// full: how many probes a key takes is what a processor cannot foresee. An entry that is erased is replaced by the
+/// last one, so a walk over all sees no gaps.
+///
+/// A cell has the entry's number and one in as many bits as a place in the table has, and a part of the key's hash in
+/// the bits above. So four bytes tell most keys apart without a look at the entry, and a cell of 0 has no entry.
 template <typename Key, typename State>
 class keyed_table {
 public:
@@ -73,13 +77,13 @@ public:
     bool erase(const Key& key) {
         const std::size_t at = place_of(key);
         if (at == absent) return false;
-        const std::uint32_t hole = index_[at].entry;
+        const std::uint32_t hole = entry_of(index_[at], mask_);
         close_gap(at);
         const auto last = static_cast<std::uint32_t>(entries_.size() - 1);
         if (hole != last) {
             std::size_t moved = hash_of(entries_[last].key) & mask_;
-            while (index_[moved].entry != last) moved = (moved + 1) & mask_;
-            index_[moved].entry = hole;
+            while (entry_of(index_[moved], mask_) != last) moved = (moved + 1) & mask_;
+            index_[moved] += hole - last;
             entries_[hole] = std::move(entries_[last]);
         }
         entries_.pop_back();
@@ -87,7 +91,7 @@ public:
     }
     void clear() noexcept {
         entries_.clear();
-        index_.assign(index_.size(), {});
+        index_.assign(index_.size(), 0);
     }
 
     void save(state_writer& out) const {
@@ -104,7 +108,7 @@ public:
             entry& each = entries.emplace_back();
             in(each.key, each.state);
         }
-        std::vector<cell> index(std::bit_ceil(entries.size() * 2));
+        std::vector<std::uint32_t> index(std::bit_ceil(entries.size() * 2));
         if (!index_all(entries, index)) throw corrupt_state("coflux: the stored state has a key twice");
         entries_ = std::move(entries);
         take(std::move(index));
@@ -113,27 +117,36 @@ public:
 private:
     static constexpr std::uint32_t none = UINT32_MAX;
     static constexpr std::size_t absent = SIZE_MAX;
-    struct cell {
-        std::uint32_t entry = none;
-        std::uint32_t tag = 0;
-    };
+    /// Keys whose cells are fetched at once.
+    static constexpr std::size_t fetched = 32;
 
-    // The slot was chosen by the first bits of the hash, so a place is found by its last ones.
+    // The slot was chosen by the first bits of the hash, and the place is by its last ones: the tag has those between.
     static std::uint64_t hash_of(const Key& key) noexcept { return key_hash()(key); }
-    static std::uint32_t tag_of(std::uint64_t hash) noexcept { return static_cast<std::uint32_t>(hash >> 32); }
+    static std::uint32_t tag_of(std::uint64_t hash, std::size_t mask) noexcept {
+        return static_cast<std::uint32_t>(hash >> 24) & ~static_cast<std::uint32_t>(mask);
+    }
+    static std::uint32_t entry_of(std::uint32_t cell, std::size_t mask) noexcept {
+        return (cell & static_cast<std::uint32_t>(mask)) - 1;
+    }
+    static bool has_tag(std::uint32_t cell, std::uint32_t tag, std::size_t mask) noexcept {
+        return (cell ^ tag) <= static_cast<std::uint32_t>(mask);
+    }
 
     // The entry of a key, or none. Not by its place in the index: a state is found in fewer steps without.
     [[nodiscard]] std::uint32_t number_of(const Key& key, std::uint64_t hash) const noexcept {
-        const std::uint32_t tag = tag_of(hash);
-        for (std::size_t at = hash & mask_; index_[at].entry != none; at = (at + 1) & mask_) {
-            if (index_[at].tag == tag && entries_[index_[at].entry].key == key) return index_[at].entry;
+        const std::uint32_t tag = tag_of(hash, mask_);
+        for (std::size_t at = hash & mask_; index_[at] != 0; at = (at + 1) & mask_) {
+            if (!has_tag(index_[at], tag, mask_)) continue;
+            const std::uint32_t number = entry_of(index_[at], mask_);
+            if (entries_[number].key == key) return number;
         }
         return none;
     }
     [[nodiscard]] std::size_t place_of(const Key& key) const noexcept {
         const std::uint64_t hash = hash_of(key);
-        for (std::size_t at = hash & mask_; index_[at].entry != none; at = (at + 1) & mask_) {
-            if (index_[at].tag == tag_of(hash) && entries_[index_[at].entry].key == key) return at;
+        const std::uint32_t tag = tag_of(hash, mask_);
+        for (std::size_t at = hash & mask_; index_[at] != 0; at = (at + 1) & mask_) {
+            if (has_tag(index_[at], tag, mask_) && entries_[entry_of(index_[at], mask_)].key == key) return at;
         }
         return absent;
     }
@@ -142,35 +155,47 @@ private:
         std::size_t at = gap;
         for (;;) {
             at = (at + 1) & mask_;
-            if (index_[at].entry == none) break;
-            const std::size_t home = hash_of(entries_[index_[at].entry].key) & mask_;
+            if (index_[at] == 0) break;
+            const std::size_t home = hash_of(entries_[entry_of(index_[at], mask_)].key) & mask_;
             if (((at - home) & mask_) >= ((at - gap) & mask_)) {
                 index_[gap] = index_[at];
                 gap = at;
             }
         }
-        index_[gap] = {};
+        index_[gap] = 0;
     }
     void grow() {
-        std::vector<cell> larger(std::max<std::size_t>(16, index_.size() * 2));
+        std::vector<std::uint32_t> larger(std::max<std::size_t>(16, index_.size() * 2));
         (void)index_all(entries_, larger);
         take(std::move(larger));
     }
-    void take(std::vector<cell> index) noexcept {
+    void take(std::vector<std::uint32_t> index) noexcept {
         index_ = std::move(index);
         mask_ = index_.size() - 1;
     }
+    // Cells are fetched for many keys before the first of them is looked at: each of a large index would be waited for.
     // Returns: false where a key is there twice. It looks only where two keys meet, in a cell that is at hand.
-    static bool index_all(const std::vector<entry>& entries, std::vector<cell>& index) {
+    static bool index_all(const std::vector<entry>& entries, std::vector<std::uint32_t>& index) {
         const std::size_t mask = index.size() - 1;
-        for (std::uint32_t i = 0; i != entries.size(); ++i) {
-            const std::uint64_t hash = hash_of(entries[i].key);
-            const std::uint32_t tag = tag_of(hash);
-            std::size_t at = hash & mask;
-            for (; index[at].entry != none; at = (at + 1) & mask) {
-                if (index[at].tag == tag && entries[index[at].entry].key == entries[i].key) return false;
+        std::array<std::uint64_t, fetched> hashes;
+        for (std::size_t first = 0; first != entries.size();) {
+            const std::size_t end = std::min(first + fetched, entries.size());
+            for (std::size_t i = first; i != end; ++i) {
+                const std::uint64_t hash = hashes[i - first] = hash_of(entries[i].key);
+                __builtin_prefetch(&index[hash & mask], 1);
             }
-            index[at] = {i, tag};
+            for (std::size_t i = first; i != end; ++i) {
+                const std::uint64_t hash = hashes[i - first];
+                const std::uint32_t tag = tag_of(hash, mask);
+                std::size_t at = hash & mask;
+                for (; index[at] != 0; at = (at + 1) & mask) {
+                    if (has_tag(index[at], tag, mask) && entries[entry_of(index[at], mask)].key == entries[i].key) {
+                        return false;
+                    }
+                }
+                index[at] = tag | static_cast<std::uint32_t>(i + 1);
+            }
+            first = end;
         }
         return true;
     }
@@ -179,14 +204,14 @@ private:
     [[gnu::noinline]] State& add(const Key& key, std::uint64_t hash, State&& state) {
         if ((entries_.size() + 1) * 2 > index_.size()) grow();
         std::size_t at = hash & mask_;
-        while (index_[at].entry != none) at = (at + 1) & mask_;
+        while (index_[at] != 0) at = (at + 1) & mask_;
         entries_.push_back(entry{key, std::move(state)});
-        index_[at] = {static_cast<std::uint32_t>(entries_.size() - 1), tag_of(hash)};
+        index_[at] = tag_of(hash, mask_) | static_cast<std::uint32_t>(entries_.size());
         return entries_.back().state;
     }
 
     std::vector<entry> entries_;
-    std::vector<cell> index_ = std::vector<cell>(1);
+    std::vector<std::uint32_t> index_ = std::vector<std::uint32_t>(1);
     std::size_t mask_ = 0;
 };
 
