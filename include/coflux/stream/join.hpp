@@ -29,10 +29,13 @@ public:
 
 /// How many values a join keeps, at most.
 ///
-/// Units: `by_key`: values of one key; `by_slot`: of all keys of a slot, of which a job has job::slots.
+/// Units: `by_key`: values of one key; `by_slot`: of all keys of a slot, of which a job has job::slots; `bytes_by_slot`:
+/// bytes of the values of a slot, as a checkpoint has them, without keys and times.
+/// Costs: a limit of bytes writes each value as for a checkpoint, where it comes and where it goes.
 struct join_limits {
     std::size_t by_key = SIZE_MAX;
     std::size_t by_slot = SIZE_MAX;
+    std::size_t bytes_by_slot = SIZE_MAX;
     /// A key that is full gives up its oldest value of that side, which is counted in job_report::late. Otherwise, and
     /// where the slot is full, the record fails with state_full.
     bool evicts = false;
@@ -97,7 +100,7 @@ struct check_two {
     }
 };
 
-[[noreturn]] void refuse_more(const char* limit, std::size_t most);
+[[noreturn]] void refuse_more(const char* limit, std::size_t most, const char* of = "values");
 
 /// A key's values of both sides. Those that can meet no more go when the key gets a value of the other side, when their
 /// memory is full, or when the hand of the clock comes to the key and they are most of a side: a new key moves the hand
@@ -152,6 +155,7 @@ public:
             of_.clear();
             hand_ = 0;
             kept_ = 0;
+            bytes_ = 0;
         } else if (watermark > reached_) {
             reached_ = watermark;
             look_at(std::min(2 * std::exchange(new_, 0) + 1, of_.size()));
@@ -170,7 +174,12 @@ public:
         of_.load(in);
         hand_ = 0;
         kept_ = 0;
-        for (const auto& [key, of_key] : of_) kept_ += of_key.size();
+        bytes_ = 0;
+        for (const auto& [key, of_key] : of_) {
+            kept_ += of_key.size();
+            bytes_ += bytes_of(of_key.lefts.begin(), of_key.lefts.end());
+            bytes_ += bytes_of(of_key.rights.begin(), of_key.rights.end());
+        }
         this->next().load(in);
     }
 
@@ -217,12 +226,18 @@ private:
 
     template <std::size_t Side, typename Value>
     void keep(place& at, const Key& key, sides* of_key, Value& value) {
+        const std::size_t bytes = bytes_of(value);
+        if (bytes_ + bytes > limits_.bytes_by_slot) [[unlikely]]
+            look_at_all();
         if (of_key != nullptr && (of_key->template side<Side>().has_no_room() || of_key->size() >= limits_.by_key))
             expire<Side>(of_key->template side<Side>());
         const bool is_full = of_key != nullptr && of_key->size() >= limits_.by_key;
         if (is_full && (!limits_.evicts || of_key->template side<Side>().is_empty()))
             refuse_more("by_key", limits_.by_key);
         if (!is_full && kept_ >= limits_.by_slot) refuse_more("by_slot", limits_.by_slot);
+        const std::size_t evicted = is_full ? bytes_of(of_key->template side<Side>().begin()->value) : 0;
+        if (bytes_ - evicted + bytes > limits_.bytes_by_slot)
+            refuse_more("bytes_by_slot", limits_.bytes_by_slot, "bytes");
         at.touched = true;
         if (of_key == nullptr) {
             of_key = &of_[key];
@@ -233,10 +248,12 @@ private:
         if (is_full) {
             mine.drop_front(1);
             --kept_;
+            bytes_ -= evicted;
             at.count_late();
         }
         mine.insert(at.time, std::move(value));
         ++kept_;
+        bytes_ += bytes;
     }
 
     template <std::size_t Side, typename Values>
@@ -245,9 +262,26 @@ private:
             auto behind = values.begin() + 1;
             while (behind != values.end() && is_gone(Side, behind->time)) ++behind;
             const auto count = static_cast<std::size_t>(behind - values.begin());
+            bytes_ -= bytes_of(values.begin(), behind);
             values.drop_front(count);
             kept_ -= count;
         }
+    }
+    // 0 where no limit asks for it.
+    template <typename Value>
+    [[nodiscard]] std::size_t bytes_of(const Value& value) {
+        if (limits_.bytes_by_slot == SIZE_MAX) return 0;
+        written_.clear();
+        state_writer out(written_);
+        out(value);
+        return written_.size();
+    }
+    template <typename At>
+    [[nodiscard]] std::size_t bytes_of(At first, At last) {
+        std::size_t sum = 0;
+        if (limits_.bytes_by_slot == SIZE_MAX) return sum;
+        for (; first != last; ++first) sum += bytes_of(first->value);
+        return sum;
     }
     // Where it is worth it.
     template <std::size_t Side, typename Values>
@@ -282,6 +316,8 @@ private:
     std::size_t hand_ = 0;  // the keys from here on were looked at
     std::size_t new_ = 0;   // keys since the watermark moved
     std::size_t kept_ = 0;
+    std::size_t bytes_ = 0;
+    std::vector<std::byte> written_;  // by bytes_of()
     event_time reached_ = no_time;
     event_time looked_ = no_time;  // the watermark of the last look at all keys
 };

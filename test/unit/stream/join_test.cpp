@@ -203,6 +203,41 @@ TEST(join, refuses_or_evicts_what_is_more_than_its_limits) {
     EXPECT_EQ(evicting.late(), 1U);
 }
 
+TEST(join, keeps_no_more_bytes_than_its_limit) {
+    constexpr std::size_t value = sizeof(int);
+    const auto slot_of = [&] {
+        return drive<both, int>(stream::join(stream::within(0ms, 10ms), numbers, {.bytes_by_slot = 3 * value + 1}));
+    };
+    auto slot = slot_of();
+    for (int i = 0; i != 2; ++i) slot.process(i, ms(i), left{i});
+    slot.process(1, ms(2), right{7});
+    try {
+        slot.process(3, ms(3), left{3});
+        ADD_FAILURE() << "it kept a fourth value";
+    } catch (const stream::state_full& e) {
+        EXPECT_NE(std::string(e.what()).find("13 bytes, its join_limits::bytes_by_slot"), std::string::npos);
+    }
+    EXPECT_FALSE(slot.touched());
+    EXPECT_EQ(slot.values(), (std::vector<pair>{{1, 7}}));
+    auto other = slot_of();
+    other.load(slot.saved());
+    for (auto* const each : {&slot, &other}) {
+        EXPECT_THROW(each->process(1, ms(4), left{4}), stream::state_full);
+        each->advance(ms(12));  // all three can meet no more
+        for (int i = 0; i != 3; ++i) each->process(5, ms(12), left{5});
+        EXPECT_THROW(each->process(5, ms(12), left{5}), stream::state_full);
+        each->advance(stream::end_of_time);
+        for (int i = 0; i != 3; ++i) each->process(i, ms(20), left{i});
+        EXPECT_THROW(each->process(5, ms(20), left{5}), stream::state_full);
+    }
+
+    auto evicting = drive<both, int>(
+        stream::join(stream::within(-50ms, 50ms), numbers, {.by_key = 2, .bytes_by_slot = 2 * value, .evicts = true}));
+    for (int i = 0; i != 10; ++i) evicting.process(1, ms(i), left{i});
+    EXPECT_EQ(evicting.late(), 8U);
+    EXPECT_THROW(evicting.process(2, ms(10), left{1}), stream::state_full);
+}
+
 TEST(join, saturates_at_both_ends_of_time) {
     auto slot = drive<both, int>(stream::join(stream::within(-1h, 1h), numbers));
     slot.process(1, stream::no_time + 1ns, left{1});
