@@ -39,4 +39,9 @@ place_text checked_place(std::uint64_t address) {
     return {readable_name(function).c_str(), file + ':' + std::to_string(words.line)};
 }
 
+std::string text_of_place(std::uint64_t address) {
+    const place_text place = checked_place(address);
+    return place.function.empty() ? "a coroutine whose place is not known" : place.function + " at " + place.at;
+}
+
 }  // namespace coflux::detail

@@ -15,5 +15,7 @@ struct place_text {
 };
 /// The place of an await, of the address that a std::source_location has. Errors: std::bad_alloc.
 [[nodiscard]] place_text checked_place(std::uint64_t address);
+/// `f at file:line`, or that it is not known. Errors: std::bad_alloc.
+[[nodiscard]] std::string text_of_place(std::uint64_t address);
 
 }  // namespace coflux::detail

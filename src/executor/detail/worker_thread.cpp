@@ -7,6 +7,7 @@
 
 #include "core/detail/thread/registered_thread.hpp"
 #include "os/thread/thread.hpp"
+#include "os/thread/thread_number.hpp"
 
 namespace coflux::detail {
 
@@ -40,7 +41,7 @@ void worker_thread::serve() noexcept {
     if (options_.pin) os::pin_this_thread(*options_.pin);
     os::expect_precise_wake_ups();
     enter();
-    const registered_thread registered;
+    const registered_thread registered(os::this_thread_number());
     const on_this_thread here(*this);
     busy_.begin(tick_now());
     for (;;) {

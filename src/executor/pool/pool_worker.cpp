@@ -43,7 +43,7 @@ void pool_worker::serve() noexcept {
     if (processor_) os::bind_this_thread(*processor_);
     os::expect_precise_wake_ups();
     worker::set_current(this);
-    const registered_thread registered;
+    const registered_thread registered(os::this_thread_number());
     this_thread.timers = &timers_;
     this_thread.events = &pool_.events_;
     this_thread.priorities[0] = pool_.high_.identity();

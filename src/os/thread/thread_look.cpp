@@ -5,7 +5,6 @@
 #    include <dlfcn.h>
 #    include <execinfo.h>
 #    include <fcntl.h>
-#    include <signal.h>
 #    include <sys/syscall.h>
 #    include <unistd.h>
 
@@ -17,6 +16,9 @@
 #    include <memory>
 
 #    include <coflux/base/atomic.hpp>
+
+#    include "os/process/free_signal.hpp"
+#    include "processor_clock.hpp"
 #endif
 
 namespace coflux::detail::os {
@@ -39,13 +41,6 @@ bool read_of_thread(std::uint64_t thread, const char* name, char (&text)[Size]) 
 
 std::uint64_t nanoseconds_of(const timespec& t) noexcept {
     return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000U + static_cast<std::uint64_t>(t.tv_nsec);
-}
-
-/// The clock of a thread's processor time: the kernel makes its number of the thread's, as pthread_getcpuclockid() does.
-clockid_t clock_of(std::uint64_t thread) noexcept {
-    constexpr unsigned of_thread = 4;
-    constexpr unsigned by_scheduler = 2;
-    return static_cast<clockid_t>((~static_cast<unsigned>(thread)) << 3 | of_thread | by_scheduler);
 }
 
 struct named_call {
@@ -105,7 +100,7 @@ atomic<int> answer_state{0};
 void* answer[64];
 int answer_size = 0;
 
-void answer_signal(int) {
+void answer_signal(int, siginfo_t*, void*) {
     const int kept = errno;
     int asked = 1;
     if (answer_state.compare_exchange_strong(asked, 2, memory_order_acquire)) {
@@ -119,16 +114,7 @@ void answer_signal(int) {
 int find_signal() noexcept {
     void* first[1];
     (void)::backtrace(first, 1);  // loads the unwinder, which the handler may not
-    for (int s = SIGRTMAX - 1; s > SIGRTMIN; --s) {
-        struct sigaction before{};
-        if (::sigaction(s, nullptr, &before) != 0 || before.sa_handler != SIG_DFL) continue;
-        struct sigaction ours{};
-        ours.sa_handler = &answer_signal;
-        ours.sa_flags = SA_RESTART;
-        sigfillset(&ours.sa_mask);
-        if (::sigaction(s, &ours, nullptr) == 0) return s;
-    }
-    return 0;
+    return take_free_signal(&answer_signal);
 }
 
 std::string text_of_call(void* address) {
@@ -157,7 +143,7 @@ bool look_at_thread(std::uint64_t thread, thread_times& to) noexcept {
     char delays[96];
     char state[256];
     ::clock_gettime(CLOCK_MONOTONIC, &wall);
-    if (::clock_gettime(clock_of(thread), &processor) != 0) return false;
+    if (::clock_gettime(processor_clock_of(thread), &processor) != 0) return false;
     if (!read_of_thread(thread, "stat", state) || !read_of_thread(thread, "schedstat", delays)) return false;
     unsigned long long ran = 0;
     unsigned long long delayed = 0;
