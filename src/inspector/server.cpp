@@ -19,6 +19,7 @@
 #include <coflux/inspect/dump.hpp>
 #include <coflux/inspect/dump_on_signal.hpp>
 #include <coflux/inspect/metrics.hpp>
+#include <coflux/inspect/profile.hpp>
 #include <coflux/inspect/trace.hpp>
 
 #include "inspector/bounded_queue.hpp"
@@ -35,6 +36,8 @@ constexpr std::size_t most_accepted = 32;  // connections
 constexpr std::size_t most_text = std::size_t{64} * 1024 * 1024;
 constexpr std::size_t usual_json = std::size_t{1024} * 1024;
 constexpr std::size_t most_trace = 3'600'000;  // ms
+constexpr std::size_t usual_profile = 5;       // s
+constexpr std::size_t most_profile = 600;      // s
 constexpr std::chrono::seconds patience(1);    // with a client that is silent
 
 bool is_loopback(std::string_view name) {
@@ -111,6 +114,47 @@ void answer_trace(const httplib::Request& asked, httplib::Response& to) {
     to.set_content(trace(options), is_chrome ? "application/json" : "application/octet-stream");
 }
 
+/// Answers that take their time wait here; the end of the server ends them.
+class end_of_server {
+public:
+    void wait_for(std::chrono::seconds time) {
+        detail::unique_lock lock(mutex_);
+        came_.wait_for(lock, time, [this] { return is_here_; });
+    }
+    void come() {
+        const detail::lock_guard lock(mutex_);
+        is_here_ = true;
+        came_.notify_all();
+    }
+
+private:
+    detail::mutex mutex_;
+    detail::condition_variable came_;
+    bool is_here_ = false;  // guarded by mutex_
+};
+
+/// A profile of the next `s` seconds.
+void answer_profile(const httplib::Request& asked, httplib::Response& to, end_of_server& end) {
+    const std::string of = asked.has_param("of") ? asked.get_param_value("of") : "processor";
+    if (of != "processor" && of != "waits") return refuse(to, 400, "of is processor or waits, and not \"" + of + "\"");
+    std::size_t seconds = usual_profile;
+    if (asked.has_param("s")) {
+        const std::string text = asked.get_param_value("s");
+        const auto s = number_in(text);
+        if (!s || *s > most_profile)
+            return refuse(to, 400, "s is at most " + std::to_string(most_profile) + ", and not \"" + text + "\"");
+        seconds = *s;
+    }
+    try {
+        profiler p;
+        end.wait_for(std::chrono::seconds(seconds));
+        const profile_result r = p.stop();
+        to.set_content(folded(of == "waits" ? r.waits : r.processor), "text/plain; charset=utf-8");
+    } catch (const std::system_error& e) {
+        refuse(to, 503, e.what());
+    }
+}
+
 void answer_metrics(const httplib::Request&, httplib::Response& to) {
     to.set_content(openmetrics_text(), "application/openmetrics-text; version=1.0.0; charset=utf-8");
 }
@@ -160,6 +204,8 @@ struct server::state {
         http.Get("/dump.json", answer_json);
         http.Get("/deadlocks", answer_deadlocks);
         http.Get("/trace", answer_trace);
+        http.Get("/profile",
+                 [this](const httplib::Request& asked, httplib::Response& to) { answer_profile(asked, to, end); });
         bind(options);
         thread = detail::thread([this] {
             detail::os::block_signals_of_this_thread();
@@ -200,6 +246,7 @@ struct server::state {
     /// The library stops one that runs, and nothing else.
     void stop() {
         while (!http.is_running() && !ended.load(detail::memory_order_acquire)) std::this_thread::yield();
+        end.come();
         http.stop();
         thread.join();
         if (!socket.empty()) {
@@ -220,6 +267,7 @@ struct server::state {
     std::optional<dump_on_signal> on_signal;
     const std::unique_ptr<httplib::Server> http_ = make_http();
     httplib::Server& http = *http_;
+    end_of_server end;
     detail::atomic<bool> ended{false};
     detail::os::process_mark process;
     detail::thread thread;

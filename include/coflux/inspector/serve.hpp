@@ -43,6 +43,7 @@ private:
 /// | `/dump` | dump(); with `?format=tree` each coroutine; with `?limit=BYTES` up to 64 MiB |
 /// | `/deadlocks` | deadlocks(): which coroutines wait for each other |
 /// | `/trace` | trace() of pools that keep one; `?ms=` the last so many, `?format=chrome` in place of Perfetto's |
+/// | `/profile` | a profile of the next `?s=` seconds, 5 without it, folded; `?of=waits`: where coroutines wait |
 /// | `/dump.json` | dump() as JSON, 1 MiB of it; with `?limit=BYTES` |
 ///
 /// Only GET and HEAD are answered, and only requests to the loopback's own names, so that no page of another site reads

@@ -5,10 +5,12 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -23,6 +25,8 @@
 #include <gtest/gtest.h>
 
 #include <coflux/coflux.hpp>
+#include <coflux/inspect/dump.hpp>
+#include <coflux/inspect/profile.hpp>
 
 namespace {
 
@@ -70,6 +74,7 @@ TEST(inspector, answers_what_it_has_by_its_kind) {
              std::tuple("/deadlocks", "text/plain; charset=utf-8", "coflux: no deadlock"),
              std::tuple("/trace", "application/octet-stream", ""),
              std::tuple("/trace?ms=100&format=chrome", "application/json", "traceEvents"),
+             std::tuple("/profile?s=0", "text/plain; charset=utf-8", ""),
              std::tuple("/dump.json?limit=100", "application/json", "\"left_out\":"),
          }) {
         const auto got = client.Get(path);
@@ -81,6 +86,44 @@ TEST(inspector, answers_what_it_has_by_its_kind) {
     }
 }
 
+TEST(inspector, answers_with_a_profile_of_the_waits) {
+    program p;
+    while (coflux::inspect::dump().find("waits for a mutex") == std::string::npos) std::this_thread::yield();
+    const auto inspector = serve();
+    const auto got = client_of(inspector).Get("/profile?s=0&of=waits");
+    ASSERT_TRUE(got);
+    EXPECT_EQ(got->status, 200);
+    EXPECT_NE(got->body.find(";waits for a mutex at 0x"), std::string::npos) << got->body;
+}
+
+TEST(inspector, refuses_a_profile_while_another_one_is_made) {
+    const auto inspector = serve();
+    auto client = client_of(inspector);
+    const coflux::inspect::profiler other;
+    const auto got = client.Get("/profile?s=0");
+    ASSERT_TRUE(got);
+    EXPECT_EQ(got->status, 503);
+}
+
+TEST(inspector, ends_a_profile_when_it_ends_itself) {
+    const auto begin = std::chrono::steady_clock::now();
+    auto inspector = std::make_optional<coflux::inspect::server>(coflux::inspect::serve_options{});
+    std::thread asks([port = inspector->port()] {
+        httplib::Client client("127.0.0.1", port);
+        while (client.Get("/profile?s=600")) {}  // refused while the other one below is made
+    });
+    for (bool is_made = false; !is_made; std::this_thread::yield()) {
+        try {
+            const coflux::inspect::profiler other;
+        } catch (const std::system_error&) {
+            is_made = true;
+        }
+    }
+    inspector.reset();
+    asks.join();
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::minutes(5));
+}
+
 TEST(inspector, says_what_is_wrong_with_a_request) {
     const auto inspector = serve();
     auto client = client_of(inspector);
@@ -88,6 +131,8 @@ TEST(inspector, says_what_is_wrong_with_a_request) {
              std::tuple("/no_such", 404, ""),
              std::tuple("/dump?format=xml", 400, "format is grouped or tree, and not \"xml\"; /dump.json is JSON\n"),
              std::tuple("/trace?ms=x", 400, "ms is at most 3600000, and not \"x\"\n"),
+             std::tuple("/profile?s=601", 400, "s is at most 600, and not \"601\"\n"),
+             std::tuple("/profile?of=heap", 400, "of is processor or waits, and not \"heap\"\n"),
              std::tuple("/trace?format=xml", 400, "format is perfetto or chrome, and not \"xml\"\n"),
              std::tuple("/dump?limit=-1", 400, "limit is a number of bytes, at most 67108864, and not \"-1\"\n"),
              std::tuple("/dump?limit=1k", 400, "limit is a number of bytes, at most 67108864, and not \"1k\"\n"),
