@@ -4,11 +4,14 @@ import re
 import unittest
 
 from runner.paths import LAB
+from runner.runtimes import RUNTIMES as RUNTIMES_KNOWN
 
 RUNTIMES = LAB / "runtimes"
 # In which a current-thread Tokio and a Coflux on one worker pass values on one thread.
 ON_ONE_THREAD = ("channel_spsc", "channel_mpmc", "channel_rendezvous", "mpsc_batches", "mutex_handoff", "suspend_chain", "yield",
                  "timer_storm", "partition_receiver", "record_path")
+# In which they fork on one thread, and the time is the queue's; a product of matrices or a burning wait is no such row.
+FORKS_ON_ONE_THREAD = ("fork_pool", "pipeline", "fib", "skynet", "nqueens", "unbalanced", "spawn_join", "memory_after")
 BY_KANAL = ("channel_spsc", "channel_mpmc", "suspend_chain")
 
 
@@ -22,6 +25,29 @@ class Experts(unittest.TestCase):
         self.assertEqual(set(found), set(ON_ONE_THREAD))
         for name in ("channels.cpp", "chain.cpp", "records.cpp"):
             self.assertRegex(source(f"asio/{name}"), r"experimental::channel<loop_executor,")
+
+    def test_asio_forks_on_one_thread_where_tokio_s_current_thread_does(self) -> None:
+        text = source("asio/main.cpp")
+        found = re.findall(r'workload\{"(\w+)", lab::\w+_on_one_thread\}', text)
+        found += re.findall(r'add_expert\("(\w+)", lab::\w+, loop_of_forks\)', text)
+        self.assertEqual(set(found), set(FORKS_ON_ONE_THREAD))
+
+    def test_rayon_has_each_row_of_forks_that_are_joined(self) -> None:
+        self.assertEqual(set(RUNTIMES_KNOWN["rayon"].only),
+                         {"fib", "fork_pool", "matmul", "nqueens", "skynet", "spawn_join", "unbalanced"})
+
+    def test_go_takes_from_a_pool_what_a_node_or_a_batch_throws_away(self) -> None:
+        text = source("go/main.go")
+        for expert in ("leanSkynet", "leanNqueens", "leanUnbalanced", "mpscPooledBatches", "recordPathExpert"):
+            self.assertRegex(text, rf"expert:.*\b{expert}\b")
+        self.assertEqual(source("go/experts.go").count("sync.Pool{"), 3)
+
+    def test_onetbb_has_a_flow_graph_for_what_goes_through_stages_and_affinity_for_rounds(self) -> None:
+        text = source("tbb/main.cpp")
+        self.assertEqual(set(re.findall(r'add_expert\("(\w+)", lab::\w+, graph\)', text)), {"pipeline", "suspend_chain"})
+        self.assertIn("affinity_partitioner", source("tbb/matmul.cpp"))
+        for name in ("fork_pool", "spawn_join", "memory_after", "matmul", "unbalanced"):
+            self.assertIn(f'add_expert("{name}"', text)
 
     def test_tokio_has_kanal_in_each_row_of_bounded_channels_and_recv_many_where_batches_come(self) -> None:
         text = source("tokio/src/main.rs")

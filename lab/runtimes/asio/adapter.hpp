@@ -17,6 +17,7 @@
 #include <boost/asio/use_future.hpp>
 
 #include <atomic>
+#include <concepts>
 #include <cstdint>
 #include <exception>
 #include <optional>
@@ -31,8 +32,13 @@ using pool_executor = asio::thread_pool::executor_type;
 template <typename T>
 using awaitable = asio::awaitable<T, pool_executor>;
 
-// Where one thread runs all: an expert's choice for coroutines that only pass values to each other.
+// Where one thread runs all: an expert's choice for coroutines that only pass values to each other, or do next to
+// nothing.
 using loop_executor = asio::io_context::executor_type;
+
+// A coroutine of either, with a number.
+template <typename Executor>
+using counted = asio::awaitable<std::uint64_t, Executor>;
 
 inline constexpr asio::use_awaitable_t<pool_executor> use_awaitable{};
 
@@ -121,6 +127,17 @@ template <typename Make>
 harness::measured measure_on_one_thread(const harness::request& r, Make make) {
     asio::io_context loop{1};
     return harness::measure(r, [&](harness::stopwatch& watch) { return run(loop, make(watch)); });
+}
+
+// The same on the executor's own context; a pool has the request's threads.
+template <typename Executor, typename Make>
+harness::measured measure_on(const harness::request& r, Make make) {
+    if constexpr (std::same_as<Executor, loop_executor>) {
+        return measure_on_one_thread(r, make);
+    } else {
+        asio::thread_pool pool{r.threads()};
+        return harness::measure(r, [&](harness::stopwatch& watch) { return run(pool, make(watch)); });
+    }
 }
 
 }  // namespace lab

@@ -4,6 +4,7 @@
 #include <boost/version.hpp>
 
 #include <string>
+#include <utility>
 
 int main(int argc, char** argv) {
     const std::string version = std::to_string(BOOST_VERSION / 100'000) + "." +
@@ -12,6 +13,8 @@ int main(int argc, char** argv) {
     const char* channel = "experimental::concurrent_channel, experimental::channel on one thread";
     const char* loop =
         "the same coroutines on an io_context{1} with experimental::channel: one thread, whatever --threads says";
+    const char* loop_of_forks = "the same coroutines on an io_context{1}: one thread, whatever --threads says";
+    const char* one_thread = "the expert's coroutines on an io_context{1}: one thread, whatever --threads says";
     harness::app app{"asio", version, "asio recycling over malloc"};
     app.add("fork_noop", lab::fork_noop,
             "co_await of an awaitable on a one-thread io_context; resource frame_pool only");
@@ -19,6 +22,7 @@ int main(int argc, char** argv) {
     app.add("fork_pool", lab::fork_pool, "co_spawn on thread_pool");
     app.add_expert("fork_pool", lab::fork_pool_expert, "immediate: co_await of each child in place; final: as plain");
     app.add("spawn_join", lab::spawn_join, "co_spawn with a completion handler that counts");
+    app.add_expert("spawn_join", lab::spawn_join_expert, loop_of_forks);
     app.add("pipeline", lab::pipeline, "co_await of a co_spawn at every stage");
     app.add_expert("pipeline", lab::pipeline_expert, "co_await of each stage in place");
     app.add("yield", lab::yield, "co_await of defer");
@@ -70,6 +74,7 @@ int main(int argc, char** argv) {
     app.add_expert("latency_under_load", lab::latency_under_load_expert, "post of a function: no coroutine");
     app.add("idle_tasks", lab::idle_tasks, "a steady_timer in each coroutine");
     app.add("memory_after", lab::memory_after, "co_spawn with a completion handler that counts");
+    app.add_expert("memory_after", lab::memory_after_expert, loop_of_forks);
     app.add("oversubscribed", lab::oversubscribed,
             "experimental::concurrent_channel; co_spawn with a completion handler that counts");
     app.add("unbalanced", lab::unbalanced, "co_spawn of each child");
@@ -83,5 +88,12 @@ int main(int argc, char** argv) {
     app.add("fib_tasks", lab::fib_tasks, "co_spawn of each task");
     app.add("coroutine_costs", lab::coroutine_costs, "an awaitable, its frame from Asio's recycling allocator");
     app.add("wait", lab::wait, "a steady_timer on an io_context");
+    using workload = std::pair<const char*, harness::measured (*)(const harness::request&)>;
+    for (const auto& [name, run] :
+         {workload{"fork_pool", lab::fork_pool_on_one_thread}, workload{"pipeline", lab::pipeline_on_one_thread},
+          workload{"fib", lab::fib_on_one_thread}, workload{"skynet", lab::skynet_on_one_thread},
+          workload{"nqueens", lab::nqueens_on_one_thread}, workload{"unbalanced", lab::unbalanced_on_one_thread}}) {
+        app.add_dress(name, "one_thread", run, one_thread);
+    }
     return app.main(argc, argv);
 }

@@ -38,27 +38,27 @@ awaitable<std::uint64_t> completions(harness::board<N> board) {
 }
 
 // The last child in its parent's place, which would only wait.
-template <std::size_t N>
-awaitable<std::uint64_t> lean_completions(harness::board<N> board) {
+template <typename Executor, std::size_t N>
+counted<Executor> lean_completions(harness::board<N> board) {
     if (board.full()) {
         co_return 1;
     }
-    const pool_executor pool = co_await asio::this_coro::executor;
+    const Executor on = co_await asio::this_coro::executor;
     harness::inplace_vector<int, N> safe;
     collect_safe_rows(board, safe);
     if (safe.empty()) {
         co_return 0;
     }
-    sum_of_children others{safe.size() - 1};
+    sum_of_children_on<Executor> others{safe.size() - 1};
     for (; safe.size() > 1; safe.pop_back()) {
-        asio::co_spawn(pool, lean_completions(board.with(safe.back())), others.delivery());
+        asio::co_spawn(on, lean_completions<Executor>(board.with(safe.back())), others.delivery());
     }
-    const std::uint64_t last = co_await lean_completions(board.with(safe.back()));
+    const std::uint64_t last = co_await lean_completions<Executor>(board.with(safe.back()));
     co_return last + co_await others.wait();
 }
 
-template <typename Search>
-awaitable<std::uint64_t> time_nqueens(Search search, harness::stopwatch& watch) {
+template <typename Executor, typename Search>
+counted<Executor> time_nqueens(Search search, harness::stopwatch& watch) {
     watch.start();
     const std::uint64_t answer = co_await search();
     watch.stop();
@@ -66,27 +66,29 @@ awaitable<std::uint64_t> time_nqueens(Search search, harness::stopwatch& watch) 
 }
 
 // search(empty) counts the ways to complete an empty board.
-template <typename Search>
+template <typename Executor, typename Search>
 harness::measured measure_nqueens(const harness::request& r, Search search) {
     const std::uint64_t n = r.integer("n");
     return harness::with_empty_board(n, [&](auto empty) {
         // As in skynet nearly the whole tree is held at once. Measured: 400 to 850 bytes a board.
         harness::require_memory(harness::nqueens_tasks(n) * 850, "the tree in Asio's queue");
-        asio::thread_pool pool{r.threads()};
-        return harness::measure(r, [&](harness::stopwatch& watch) {
-            return run(pool, time_nqueens([&] { return search(empty); }, watch));
-        });
+        return measure_on<Executor>(
+            r, [&](harness::stopwatch& watch) { return time_nqueens<Executor>([&] { return search(empty); }, watch); });
     });
 }
 
 }  // namespace
 
 harness::measured nqueens(const harness::request& r) {
-    return measure_nqueens(r, [](auto empty) { return completions(empty); });
+    return measure_nqueens<pool_executor>(r, [](auto empty) { return completions(empty); });
 }
 
 harness::measured nqueens_expert(const harness::request& r) {
-    return measure_nqueens(r, [](auto empty) { return lean_completions(empty); });
+    return measure_nqueens<pool_executor>(r, [](auto empty) { return lean_completions<pool_executor>(empty); });
+}
+
+harness::measured nqueens_on_one_thread(const harness::request& r) {
+    return measure_nqueens<loop_executor>(r, [](auto empty) { return lean_completions<loop_executor>(empty); });
 }
 
 }  // namespace lab

@@ -92,27 +92,27 @@ func throughOne(each, capacity, producers, consumers uint64) body {
 }
 
 // queue has no bound. The receiver takes all that there is at once.
-type queue struct {
+type queue[batch any] struct {
 	mutex   sync.Mutex
 	waits   *sync.Cond
-	batches [][]uint64
+	batches []batch
 	closed  bool
 }
 
-func newQueue() *queue {
-	q := &queue{}
+func newQueue[batch any]() *queue[batch] {
+	q := &queue[batch]{}
 	q.waits = sync.NewCond(&q.mutex)
 	return q
 }
 
-func (q *queue) send(batch []uint64) {
+func (q *queue[batch]) send(sent batch) {
 	q.mutex.Lock()
-	q.batches = append(q.batches, batch)
+	q.batches = append(q.batches, sent)
 	q.mutex.Unlock()
 	q.waits.Signal()
 }
 
-func (q *queue) close() {
+func (q *queue[batch]) close() {
 	q.mutex.Lock()
 	q.closed = true
 	q.mutex.Unlock()
@@ -120,7 +120,7 @@ func (q *queue) close() {
 }
 
 // receive returns nothing when the queue is closed and empty. What it was given is the queue's again.
-func (q *queue) receive(emptied [][]uint64) [][]uint64 {
+func (q *queue[batch]) receive(emptied []batch) []batch {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
 	for len(q.batches) == 0 && !q.closed {
@@ -139,16 +139,17 @@ func batchOf(index, size uint64) []uint64 {
 	return batch
 }
 
-func mpscBatches(r *request) body {
+// batched has a sender that makes the batches, and a receiver that adds each up.
+func batched[batch any](r *request, makes func(index, size uint64) batch, add func(batch) uint64) body {
 	batches, size := r.integer("batches"), r.integer("batch")
 	return func(watch *stopwatch) uint64 {
 		watch.start()
 		defer watch.stop()
-		queue := newQueue()
+		queue := newQueue[batch]()
 		answer := make(chan uint64)
 		go func() {
 			for b := uint64(0); b < batches; b++ {
-				queue.send(batchOf(b, size))
+				queue.send(makes(b, size))
 				// As the other adapters whose send does not wait: the queue stays short.
 				if b%64 == 63 {
 					runtime.Gosched()
@@ -159,14 +160,26 @@ func mpscBatches(r *request) body {
 		go func() {
 			var sum orderedSum
 			for received := queue.receive(nil); len(received) > 0; received = queue.receive(received) {
-				for _, batch := range received {
-					sum.add(total(batch))
+				for _, each := range received {
+					sum.add(add(each))
 				}
 			}
 			answer <- sum.sum
 		}()
 		return <-answer
 	}
+}
+
+func mpscBatches(r *request) body {
+	return batched(r, batchOf, total)
+}
+
+func mpscPooledBatches(r *request) body {
+	return batched(r, pooledBatchOf, func(batch *[]uint64) uint64 {
+		sum := total(*batch)
+		numberBatches.Put(batch)
+		return sum
+	})
 }
 
 func mutexHandoff(r *request) body {

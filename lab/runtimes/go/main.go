@@ -46,8 +46,8 @@ func product(names ...string) func(r *request) uint64 {
 }
 
 // seldom has the collector wait until the heap is five times what was alive, in place of twice: GOGC=400.
-func seldom(prepare func(r *request) body) variant {
-	return variant{"the same, with a collector that runs a quarter as often", func(r *request) body {
+func seldom(note string, prepare func(r *request) body) variant {
+	return variant{note + "; a collector that runs a quarter as often", func(r *request) body {
 		debug.SetGCPercent(400)
 		return prepare(r)
 	}}
@@ -86,7 +86,7 @@ var workloads = []workload{
 	{name: "fairness", params: []string{"waits", "jobs", "step_us"}, items: product("jobs"),
 		plain: variant{"a goroutine for the job and for each child, and a sync.WaitGroup; time.Sleep; injected: by a goroutine with a thread of its own", fairness}},
 	{name: "fib", params: []string{"n"}, items: func(r *request) uint64 { return fibCalls(r.integer("n")) },
-		plain: variant{"a goroutine for fib(n-1), a call of fib(n-2), a sync.WaitGroup", fib}, expert: seldom(fib)},
+		plain: variant{"a goroutine for fib(n-1), a call of fib(n-2), a sync.WaitGroup", fib}, expert: seldom("the same", fib)},
 	{name: "fib_tasks", params: []string{"shape", "n", "tasks"}, items: product("tasks"),
 		plain: variant{"a goroutine for each, and a sync.WaitGroup", fibTasks}},
 	{name: "file_read", params: []string{"bytes", "file_mib", "reads", "pattern"}, items: product("reads"),
@@ -118,13 +118,15 @@ var workloads = []workload{
 	{name: "memory_after", params: []string{"count", "idle_ms"}, items: product("count"),
 		plain: variant{"goroutines and a sync.WaitGroup, as in spawn_join", memoryAfter}},
 	{name: "mpsc_batches", params: []string{"batches", "batch"}, items: product("batches", "batch"),
-		plain: variant{"a slice under a sync.Mutex with a sync.Cond: every chan has a bound", mpscBatches}},
+		plain:  variant{"a slice under a sync.Mutex with a sync.Cond: every chan has a bound", mpscBatches},
+		expert: variant{"the same, with batches from a sync.Pool", mpscPooledBatches}},
 	{name: "mutex_handoff", params: []string{"tasks", "locks"}, items: product("tasks", "locks"),
 		plain: variant{"a chan of capacity 1 as the lock, which is fair; a sync.Mutex lets its last owner in again",
 			mutexHandoff}},
 	{name: "nexmark", unsupported: "no stream engine: its part in a query would be the loop that bare has"},
 	{name: "nqueens", params: []string{"n"}, items: func(r *request) uint64 { return nqueensBoards(r) },
-		plain: variant{"a goroutine for each safe row, and a sync.WaitGroup", nqueens}, expert: seldom(nqueens)},
+		plain:  variant{"a goroutine for each safe row, and a sync.WaitGroup", nqueens},
+		expert: seldom("joins from a sync.Pool, the last child in place", leanNqueens)},
 	{name: "outside_wake", params: []string{"workers", "cpus", "gap_us", "requests"}, items: product("requests"),
 		plain: variant{"go and a chan, by a goroutine that is locked to its thread: there are no other threads",
 			outsideWake}},
@@ -141,9 +143,11 @@ var workloads = []workload{
 	{name: "pipeline", params: []string{"concurrency", "depth", "items"}, items: product("concurrency", "items"),
 		plain: variant{"a goroutine a stage, and a sync.WaitGroup", pipeline}},
 	{name: "record_path", params: []string{"path", "records", "batch", "partitions", "steps"}, items: product("records"),
-		plain: variant{"a chan to each partition; shared: a sync.Mutex, taken for each record", recordPath}},
+		plain:  variant{"a chan to each partition; shared: a sync.Mutex, taken for each record", recordPath},
+		expert: variant{"whole batches to each partition, from a sync.Pool", recordPathExpert}},
 	{name: "skynet", params: []string{"depth"}, items: func(r *request) uint64 { return skynetTasks(r.integer("depth")) },
-		plain: variant{"ten goroutines a node, which answer through a chan", skynet}, expert: seldom(skynet)},
+		plain:  variant{"ten goroutines a node, which answer through a chan", skynet},
+		expert: seldom("joins from a sync.Pool, the last child in place", leanSkynet)},
 	{name: "spawn_join", params: []string{"count"}, items: product("count"),
 		plain: variant{"goroutines and a sync.WaitGroup", spawnJoin}},
 	{name: "stream_scenarios", unsupported: "no stream engine: its part in a scenario would be the loop that bare has"},
@@ -152,7 +156,8 @@ var workloads = []workload{
 	{name: "timer_storm", params: []string{"count", "shortest_us", "longest_us"}, items: product("count"),
 		plain: variant{"time.Sleep in a goroutine a sleeper", timerStorm}},
 	{name: "unbalanced", params: []string{"tree"}, items: func(r *request) uint64 { return treeOf(r).nodes },
-		plain: variant{"a goroutine for each child, and a sync.WaitGroup; crypto/sha1", unbalanced}},
+		plain:  variant{"a goroutine for each child, and a sync.WaitGroup; crypto/sha1", unbalanced},
+		expert: seldom("joins from a sync.Pool, the last child in place", leanUnbalanced)},
 	{name: "wait", params: []string{"idiom", "count", "wait_us"}, items: product("count"),
 		plain: variant{"time.Sleep", wait}},
 	{name: "yield", params: []string{"tasks", "yields"}, items: product("tasks", "yields"),

@@ -187,6 +187,14 @@ func (w recordWork) throughPartitions(shared bool) uint64 {
 }
 
 func recordPath(r *request) body {
+	return measuredPath(r, recordWork.throughPartitions)
+}
+
+func recordPathExpert(r *request) body {
+	return measuredPath(r, recordWork.throughPartitionsOfBatches)
+}
+
+func measuredPath(r *request, through func(w recordWork, shared bool) uint64) body {
 	path := r.choice("path", "plain", "direct", "coordinator", "shared")
 	work := recordWork{r.integer("records"), r.integer("batch"), r.integer("partitions"), r.integer("steps")}
 	if r.err == nil && (work.batch == 0 || work.partitions == 0) {
@@ -201,6 +209,6 @@ func recordPath(r *request) body {
 		if path == "plain" {
 			return work.plain()
 		}
-		return work.throughPartitions(path == "shared")
+		return through(work, path == "shared")
 	}
 }

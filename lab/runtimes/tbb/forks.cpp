@@ -4,6 +4,9 @@
 #include "seed_work.hpp"
 #include "workloads.hpp"
 
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_for.h>
+#include <tbb/partitioner.h>
 #include <tbb/task_group.h>
 
 #include <atomic>
@@ -29,6 +32,21 @@ std::uint64_t burst(std::uint64_t forks) {
         group.run([&sum, i] { sum.fetch_add(i, std::memory_order_relaxed); });
     }
     group.wait();
+    return sum.load(std::memory_order_relaxed);
+}
+
+// Runs body(i) in a task for each i below `count`. Half of a range is a task that another worker may take, so that the
+// forks need not all be made by one.
+template <typename Body>
+void split(std::uint64_t count, Body body) {
+    tbb::parallel_for(
+        tbb::blocked_range<std::uint64_t>{0, count, 1},
+        [&body](const tbb::blocked_range<std::uint64_t>& one) { body(one.begin()); }, tbb::simple_partitioner{});
+}
+
+std::uint64_t split_burst(std::uint64_t forks) {
+    std::atomic<std::uint64_t> sum{0};
+    split(forks, [&sum](std::uint64_t i) { sum.fetch_add(i, std::memory_order_relaxed); });
     return sum.load(std::memory_order_relaxed);
 }
 
@@ -79,14 +97,34 @@ std::uint64_t spawn_then_join(std::uint64_t count, harness::stopwatch& watch) {
     return sum;
 }
 
-}  // namespace
+std::uint64_t split_then_join(std::uint64_t count, harness::stopwatch& watch) {
+    std::vector<std::uint64_t> results(count);
+    watch.start();
+    split(count, [&results](std::uint64_t i) { results[i] = i; });
+    std::uint64_t sum = 0;
+    for (const std::uint64_t result : results) {
+        sum += result;
+    }
+    watch.stop();
+    return sum;
+}
 
-harness::measured fork_pool(const harness::request& r) {
-    const auto body = r.choice("mode", {"immediate", "final"}) == "immediate" ? immediate : burst;
+harness::measured measure_fork_pool(const harness::request& r, std::uint64_t (*at_the_end)(std::uint64_t)) {
+    const auto body = r.choice("mode", {"immediate", "final"}) == "immediate" ? immediate : at_the_end;
     const std::uint64_t forks = r.integer("count") / r.threads();
     workers pool{r.threads()};
     return harness::measure(
         r, [&] { return pool.run([&] { return sum_of_tasks(r.threads(), [&] { return body(forks); }); }); });
+}
+
+}  // namespace
+
+harness::measured fork_pool(const harness::request& r) {
+    return measure_fork_pool(r, burst);
+}
+
+harness::measured fork_pool_expert(const harness::request& r) {
+    return measure_fork_pool(r, split_burst);
 }
 
 harness::measured fib_tasks(const harness::request& r) {
@@ -105,6 +143,20 @@ harness::measured spawn_join(const harness::request& r) {
     workers pool{r.threads()};
     return harness::measure(
         r, [&](harness::stopwatch& watch) { return pool.run([&] { return spawn_then_join(count, watch); }); });
+}
+
+harness::measured spawn_join_expert(const harness::request& r) {
+    const std::uint64_t count = r.integer("count");
+    workers pool{r.threads()};
+    return harness::measure(
+        r, [&](harness::stopwatch& watch) { return pool.run([&] { return split_then_join(count, watch); }); });
+}
+
+harness::measured memory_after_expert(const harness::request& r) {
+    const std::uint64_t count = r.integer("count");
+    workers pool{r.threads()};
+    return harness::measure_rest(
+        r, [&](harness::stopwatch& watch) { return pool.run([&] { return split_then_join(count, watch); }); });
 }
 
 harness::measured memory_after(const harness::request& r) {

@@ -25,6 +25,15 @@ impl Request {
         let value = self.params.get(name).and_then(Value::as_u64);
         value.ok_or_else(|| UsageError(format!("--params needs the non-negative integer {name}")))
     }
+
+    pub fn choice<T: Copy>(&self, name: &str, allowed: &[(&str, T)]) -> Result<T, UsageError> {
+        let text = self.params.get(name).and_then(Value::as_str).unwrap_or_default();
+        let found = allowed.iter().find(|(word, _)| *word == text);
+        found.map(|(_, value)| *value).ok_or_else(|| {
+            let words: Vec<&str> = allowed.iter().map(|(word, _)| *word).collect();
+            UsageError(format!("--params needs {name}, one of: {}", words.join(", ")))
+        })
+    }
 }
 
 pub enum Command {

@@ -1,9 +1,14 @@
 //! The lab's adapter for Rayon: fork and join. The protocol is in lab/runtimes/common/README.md.
 
 mod arguments;
+mod forks;
+#[path = "../../tokio/src/matrices.rs"]
+mod matrices;
 #[path = "../../timely/src/measure.rs"]
 mod measure;
 mod trees;
+#[path = "../../tokio/src/uts.rs"]
+mod uts;
 
 use std::process::ExitCode;
 
@@ -11,11 +16,20 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use serde_json::{json, Value};
 
 use arguments::{Command, Request, UsageError};
+use forks::Mode;
 use measure::{malloc_name, peak_rss_bytes, Measured, Stopwatch};
+use uts::Tree;
 
 /// One of the workloads: how it is written, and in its other dress.
-const WORKLOADS: [(&str, &[&str], &str, Option<&str>); 4] = [
+const WORKLOADS: [(&str, &[&str], &str, Option<&str>); 7] = [
     ("fib", &["n"], "join of fib(n-1) and fib(n-2)", None),
+    (
+        "fork_pool",
+        &["mode", "count"],
+        "immediate: a scope with one spawn; final: a spawn for each fork, in a scope",
+        Some("immediate: a join with nothing; final: joins of halves"),
+    ),
+    ("matmul", &["n"], "joins of two pairs of parts, twice", None),
     (
         "nqueens",
         &["n"],
@@ -24,6 +38,7 @@ const WORKLOADS: [(&str, &[&str], &str, Option<&str>); 4] = [
     ),
     ("skynet", &["depth"], "a parallel iterator over ten children", Some("joins of halves of the ten")),
     ("spawn_join", &["count"], "a spawn for each task, in a scope", None),
+    ("unbalanced", &["tree"], "a parallel iterator over the children", Some("joins of halves of the children")),
 ];
 
 fn describe() -> Value {
@@ -47,31 +62,52 @@ fn describe() -> Value {
     })
 }
 
-/// The work of a pass, and how many items it has.
-type Work = (Box<dyn Fn() -> u64 + Sync>, u64);
+/// The work of a pass, which ends the clock itself, and how many items it has.
+type Work = (Box<dyn Fn(Stopwatch) -> Measured + Sync>, u64);
+
+/// All of the work is timed.
+fn timed(work: impl Fn() -> u64 + Sync + 'static) -> Box<dyn Fn(Stopwatch) -> Measured + Sync> {
+    Box::new(move |watch| {
+        let answer = work();
+        watch.stop(answer)
+    })
+}
 
 fn work_of(request: &Request) -> Result<Work, UsageError> {
     let expert = request.expert;
     Ok(match request.workload.as_str() {
         "fib" => {
             let n = request.integer("n")?;
-            (Box::new(move || trees::fib(n)), trees::calls_of_fib(n))
+            (timed(move || trees::fib(n)), trees::calls_of_fib(n))
+        }
+        "fork_pool" => {
+            let mode = request.choice("mode", &[("immediate", Mode::Immediate), ("final", Mode::Final)])?;
+            let (sub_tasks, forks) = (request.threads, request.integer("count")? / request.threads);
+            (timed(move || forks::fork_pool(mode, sub_tasks, forks, expert)), sub_tasks * forks)
+        }
+        "matmul" => {
+            let n = matrices::matrix_size(request.integer("n")?)?;
+            (Box::new(move |watch| trees::matmul(n, watch)), (n as u64 / 32).pow(3))
         }
         "nqueens" => {
             let n = request.integer("n")?;
             if !(1..=14).contains(&n) {
                 return Err(UsageError("n of nqueens is from 1 to 14".into()));
             }
-            (Box::new(move || trees::nqueens(n as usize, expert)), trees::boards(n as usize))
+            (timed(move || trees::nqueens(n as usize, expert)), trees::boards(n as usize))
         }
         "skynet" => {
             let depth = request.integer("depth")? as u32;
             let nodes = (0..=depth).map(|level| 10u64.pow(level)).sum();
-            (Box::new(move || trees::skynet(0, 10u64.pow(depth), expert)), nodes)
+            (timed(move || trees::skynet(0, 10u64.pow(depth), expert)), nodes)
         }
         "spawn_join" => {
             let count = request.integer("count")?;
-            (Box::new(move || trees::spawn_join(count)), count)
+            (timed(move || forks::spawn_join(count)), count)
+        }
+        "unbalanced" => {
+            let tree = Tree::of(request)?;
+            (timed(move || trees::unbalanced(&tree, &tree.root(), expert)), tree.nodes)
         }
         other => {
             let allowed: Vec<&str> = WORKLOADS.iter().map(|(name, ..)| *name).collect();
@@ -81,12 +117,8 @@ fn work_of(request: &Request) -> Result<Work, UsageError> {
 }
 
 /// From within the pool, as the other adapters' roots are tasks of theirs.
-fn pass(pool: &ThreadPool, work: &(dyn Fn() -> u64 + Sync)) -> Measured {
-    pool.install(|| {
-        let watch = Stopwatch::start();
-        let answer = work();
-        watch.stop(answer)
-    })
+fn pass(pool: &ThreadPool, work: &(dyn Fn(Stopwatch) -> Measured + Sync)) -> Measured {
+    pool.install(|| work(Stopwatch::start()))
 }
 
 /// The warm-ups, and then as many passes as are asked for.

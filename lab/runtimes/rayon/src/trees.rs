@@ -1,8 +1,12 @@
-//! Fork-join trees and bursts.
+//! Fork-join trees.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
+
+use crate::matrices::{BlockProduct, Matrices};
+use crate::measure::{Measured, Stopwatch};
+use crate::uts::{Node, Tree};
 
 pub fn fib(n: u64) -> u64 {
     if n < 2 {
@@ -125,13 +129,41 @@ pub fn boards(n: usize) -> u64 {
     of_size!(n, boards_below; 1 2 3 4 5 6 7 8 9 10 11 12 13 14)
 }
 
-/// A burst of tasks, each with a place for its result: a spawn has no handle.
-pub fn spawn_join(count: u64) -> u64 {
-    let results: Vec<AtomicU64> = (0..count).map(|_| AtomicU64::new(0)).collect();
-    rayon::scope(|scope| {
-        for (number, result) in (0..count).zip(&results) {
-            scope.spawn(move |_| result.store(number, Relaxed));
-        }
-    });
-    results.into_iter().map(AtomicU64::into_inner).sum()
+/// A product of two blocks. The four parts of a round are two joins in a join.
+fn multiply(matrices: &Matrices, product: BlockProduct) {
+    if product.is_leaf() {
+        return matrices.multiply(product);
+    }
+    for [first, second, third, last] in product.rounds() {
+        let pair = |one, other| move || rayon::join(|| multiply(matrices, one), || multiply(matrices, other));
+        rayon::join(pair(first, second), pair(third, last));
+    }
+}
+
+/// Answers how many elements of the product are right; they are counted when the clock has ended.
+pub fn matmul(n: usize, watch: Stopwatch) -> Measured {
+    let mut matrices = Matrices::new(n);
+    multiply(&matrices, BlockProduct::whole(n));
+    let measured = watch.stop(0);
+    Measured { answer: matrices.right(), ..measured }
+}
+
+/// The nodes of a tree, from one on.
+pub fn unbalanced(tree: &Tree, node: &Node, expert: bool) -> u64 {
+    let children = tree.children_of(node);
+    let below = |number: u32| unbalanced(tree, &node.child(number), expert);
+    1 + match (children, expert) {
+        (0, _) => 0,
+        (_, true) => by_halves(0, children, &below),
+        (_, false) => (0..children).into_par_iter().with_max_len(1).map(below).sum(),
+    }
+}
+
+fn by_halves(first: u32, count: u32, below: &(impl Fn(u32) -> u64 + Sync)) -> u64 {
+    if count == 1 {
+        return below(first);
+    }
+    let half = count / 2;
+    let (left, right) = rayon::join(|| by_halves(first, half, below), || by_halves(first + half, count - half, below));
+    left + right
 }

@@ -13,6 +13,7 @@ mod io;
 mod joins;
 mod latencies;
 mod limits;
+mod matrices;
 mod measure;
 mod outside;
 mod records;
@@ -21,6 +22,7 @@ mod scenarios;
 mod servers;
 mod timers;
 mod trees;
+mod unbalanced;
 mod uts;
 mod workloads;
 
@@ -343,7 +345,7 @@ fn repetition(rt: &Runtime, request: &Request) -> Result<Measured, UsageError> {
             let (load, work) = (integer("load_percent")?, Duration::from_micros(integer("work_us")?));
             return Ok(outside::latency_under_load(rt, request.threads, load, work, integer("count")?));
         }
-        "matmul" => rt.spawn(trees::matmul(trees::matrix_size(integer("n")?)?, request.expert)),
+        "matmul" => rt.spawn(trees::matmul(matrices::matrix_size(integer("n")?)?, request.expert)),
         "memory_after" => {
             return Ok(memory_after(rt, integer("count")?, Duration::from_millis(integer("idle_ms")?)));
         }
@@ -410,7 +412,7 @@ fn repetition(rt: &Runtime, request: &Request) -> Result<Measured, UsageError> {
         "timer_storm" => {
             rt.spawn(timers::timer_storm(integer("count")?, integer("shortest_us")?, integer("longest_us")?))
         }
-        "unbalanced" => rt.spawn(uts::unbalanced(Tree::of(request)?, request.expert)),
+        "unbalanced" => rt.spawn(unbalanced::unbalanced(Tree::of(request)?, request.expert)),
         "wait" => rt.spawn(costs::wait(integer("count")?, integer("wait_us")?)),
         "yield" if request.expert => rt.spawn(workloads::yields_expert(integer("tasks")?, integer("yields")?)),
         "yield" => rt.spawn(workloads::yields(integer("tasks")?, integer("yields")?)),

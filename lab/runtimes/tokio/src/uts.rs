@@ -1,13 +1,6 @@
 //! The nodes of `unbalanced`: trees of the Unbalanced Tree Search benchmark, by its published definition.
 
-use std::future::Future;
-use std::pin::Pin;
-
-use tokio::task::{spawn, JoinHandle};
-
 use crate::arguments::{Request, UsageError};
-use crate::measure::{Measured, Stopwatch};
-use crate::workloads::join;
 
 const MOST_CHILDREN: f64 = 100.0;
 
@@ -37,7 +30,7 @@ const TREES: [(&str, Tree); 4] = [
 
 /// The state of a node is a SHA-1 digest.
 #[derive(Clone, Copy)]
-struct Node {
+pub struct Node {
     digest: [u8; 20],
     depth: u32,
 }
@@ -48,13 +41,13 @@ impl Tree {
         request.choice("tree", &TREES)
     }
 
-    fn root(&self) -> Node {
+    pub fn root(&self) -> Node {
         let mut seed = [0; 20];
         seed[16..].copy_from_slice(&self.seed.to_be_bytes());
         Node { digest: sha1(&seed), depth: 0 }
     }
 
-    fn children_of(&self, node: &Node) -> u32 {
+    pub fn children_of(&self, node: &Node) -> u32 {
         let last = [node.digest[16], node.digest[17], node.digest[18], node.digest[19]];
         let share = f64::from(u32::from_be_bytes(last) & 0x7FFF_FFFF) / 2_147_483_648.0;
         match self.shape {
@@ -72,7 +65,7 @@ impl Tree {
 
 impl Node {
     /// A child, counted from 0.
-    fn child(&self, number: u32) -> Self {
+    pub fn child(&self, number: u32) -> Self {
         let mut message = [0; 24];
         message[..20].copy_from_slice(&self.digest);
         message[20..].copy_from_slice(&number.to_be_bytes());
@@ -113,45 +106,4 @@ fn sha1(message: &[u8]) -> [u8; 20] {
         bytes.copy_from_slice(&before.wrapping_add(after).to_be_bytes());
     }
     digest
-}
-
-async fn nodes_below(tree: Tree, node: Node) -> u64 {
-    let children: Vec<_> = (0..tree.children_of(&node)).map(|number| spawn_node(tree, node.child(number))).collect();
-    let mut nodes = 1;
-    for child in children {
-        nodes += join(child).await;
-    }
-    nodes
-}
-
-/// With its type spelled out, so that nodes_below needs no proof about itself to be Send.
-fn spawn_node(tree: Tree, node: Node) -> JoinHandle<u64> {
-    spawn(nodes_below(tree, node))
-}
-
-/// All children but the last are spawned, and that is awaited in place: a parent would only wait. The youngest is
-/// joined first, as in skynet.
-async fn nodes_below_with_an_inline_child(tree: Tree, node: Node) -> u64 {
-    let Some(last) = tree.children_of(&node).checked_sub(1) else { return 1 };
-    let children: Vec<_> = (0..last).map(|number| spawn_lean_node(tree, node.child(number))).collect();
-    let mut nodes = 1 + lean_node_inline(tree, node.child(last)).await;
-    for child in children.into_iter().rev() {
-        nodes += join(child).await;
-    }
-    nodes
-}
-
-fn spawn_lean_node(tree: Tree, node: Node) -> JoinHandle<u64> {
-    spawn(nodes_below_with_an_inline_child(tree, node))
-}
-
-fn lean_node_inline(tree: Tree, node: Node) -> Pin<Box<dyn Future<Output = u64> + Send>> {
-    Box::pin(nodes_below_with_an_inline_child(tree, node))
-}
-
-pub async fn unbalanced(tree: Tree, expert: bool) -> Measured {
-    let watch = Stopwatch::start();
-    let spawn = if expert { spawn_lean_node } else { spawn_node };
-    let nodes = join(spawn(tree, tree.root())).await;
-    watch.stop().answer(nodes)
 }
