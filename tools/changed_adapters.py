@@ -16,7 +16,7 @@ RECORD = "test/reliability/results.json"
 # They build in seconds, and are what every figure is compared with.
 ALWAYS = ("bare", "std", "coflux")
 # The same adapter as another one.
-TWINS = {"tokio": ("tokio", "tokio_ct")}
+TWINS = {"bare": ("bare", "bare_gcc"), "tokio": ("tokio", "tokio_ct")}
 ADAPTERS = "lab/runtimes/"
 # What builds or asks an adapter.
 SHARED = ("lab/CMakeLists.txt", "lab/runner/", "lab/workloads/", "lab/schema/", f"{ADAPTERS}common/", "scripts/lab", "scripts/setup")

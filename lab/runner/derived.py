@@ -10,7 +10,7 @@ from runner import stats
 from runner.runtimes import COFLUX, RUNTIMES
 from runner.seeds import DOCUMENTS, ONE, Document, Experiment, Table, Term
 from runner.suites import case_key
-from runner.verdicts import CaseResult, ResultRow, paired_samples
+from runner.verdicts import TIME, CaseResult, ResultRow, paired_samples
 
 # From this share of a wait on, the CPU is taken to be spent in the waiting.
 BURNS_FROM = 0.5
@@ -49,12 +49,27 @@ class Line:
         return next((figure for figure in self.figures if figure.runtime == runtime), None)
 
 
+    @property
+    def best_other(self) -> Figure | None:
+        """The least of the contenders'."""
+        others = [figure for figure in self.figures if figure.runtime != COFLUX and not RUNTIMES[figure.runtime].floor]
+        return min(others, key=lambda figure: figure.summary.median, default=None)
+
+    def floors(self) -> list[Figure]:
+        return [figure for figure in self.figures if RUNTIMES[figure.runtime].floor]
+
+
 @dataclass(frozen=True)
 class Answered:
     """A table of a document with what was measured of it."""
 
     table: Table
     lines: list[Line]
+
+    @property
+    def published(self) -> list[Line]:
+        """Those that the document has a figure of."""
+        return [line for line in self.lines if line.experiment.published]
 
     @property
     def runtimes(self) -> list[str]:
@@ -116,15 +131,17 @@ class Cases:
     def samples(self, term: Term, runtime: str, cpu: bool) -> list[float] | None:
         """The rounds of a runtime's row, or of the floor's where the term says so; None where there is no figure."""
         case = self.find(term)
-        row = None if case is None else case.floor if term.floor else case.rows.get(runtime)
+        row = None if case is None else case.floor if term.floor else case.speaking(TIME, term.dress).get(runtime)
         if row is None or row["status"] != "ok":
             return None
+        if term.figure is not None:
+            return row.get("figures", {}).get(term.figure, {}).get("samples")
         samples: list[float | None] = row["cpu_samples" if cpu else "samples"]
         return None if None in samples else list(samples)
 
     def runtimes(self, term: Term) -> list[str]:
         case = self.find(term)
-        return [] if case is None else [name for name in COFLUX_FIRST if name in case.rows]
+        return [] if case is None else [name for name in COFLUX_FIRST if name in case.speaking(TIME, term.dress)]
 
 
 def measured(cases: Cases, experiment: Experiment) -> list[Figure]:

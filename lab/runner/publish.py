@@ -11,7 +11,7 @@ from typing import Any
 
 from workloads.headline import MEMORY
 
-from runner import axes, brief, catalog, derived, plots, published, report, results, seeds, standing, tables
+from runner import axes, brief, derived, plots, published, report, results, standing, tables
 from runner.paths import ROOT
 from runner.published import FULL, STORE, Published, filled
 from runner.runtimes import COFLUX, OWN, RUNTIMES
@@ -127,9 +127,8 @@ def _of_workloads(runs: list[Published], bench: Path, root: Path) -> Iterator[tu
 
 def _of_seeds(found: Published, bench: Path, name: str) -> Iterator[tuple[Path, str]]:
     """The page that needs the cases of the seed documents. Those of workloads have other sizes."""
-    text = _page(f"{name}_page.md.j2", found, seeds=derived.sections(found.cases), documents=seeds.DOCUMENTS,
-                 rounds_note=derived.rounds_note(found.collected.get("together", False)),
-                 mapping=[(document, list(_mapping(document))) for document in seeds.DOCUMENTS])
+    text = _page(f"{name}_page.md.j2", found, seeds=derived.sections(found.cases),
+                 rounds_note=derived.rounds_note(found.collected.get("together", False)))
     steps = _steps(found.cases)
     if name == SEED and {"rdtsc", "allocate", "create_destroy", "create_live", "destroy_live", "switch"} <= set(steps):
         text += "\n" + _page("coroutine_costs_answer.md.j2", found, steps=steps)
@@ -137,20 +136,10 @@ def _of_seeds(found: Published, bench: Path, name: str) -> Iterator[tuple[Path, 
 
 
 def _page(template: str, found: Published, **context: Any) -> str:
-    text = report.environment(False).get_template(template).render(context | {"published": found, "machine": found.collected["machine"]})
+    environment = report.environment(False)
+    environment.filters["filled"] = filled
+    text = environment.get_template(template).render(context | {"published": found, "machine": found.collected["machine"]})
     return text.rstrip() + "\n"
-
-
-def _mapping(document: seeds.Document) -> Iterator[tuple[str, str]]:
-    """Each experiment of a document, and which case it is here."""
-    def told(term: seeds.Term) -> str:
-        threads = {seeds.ONE: ", one thread"}.get(term.threads, "")
-        return f"[{term.workload}]({term.workload}.md) {catalog.short_label(term.params)}{threads}{', the floor' if term.floor else ''}"
-    for table in document.tables:
-        for each in table.experiments:
-            yield each.name, told(each.term) + ("" if each.minus is None else f", less {told(each.minus)}") + (", CPU" if each.cpu else "")
-    for other in document.elsewhere:
-        yield other.name, other.reason
 
 
 def _steps(cases: list[CaseResult]) -> dict[str, float]:

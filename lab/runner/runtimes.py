@@ -50,8 +50,8 @@ class Runtime:
 
 NOT_BUILT = "not built: scripts/lab builds it from lab/runtimes/"
 CARGO = "install cargo-web (cargo 1.71 or newer)"
-# The same adapter with Tokio's I/O driver in it, which the other rows shall not have.
-TOKIO_IO = ("cargo/io/release/lab_tokio",)
+# The same adapter with Tokio's I/O driver in it, which the other rows shall not have; and in a debug build.
+TOKIO_OTHERS = ("cargo/io/release/lab_tokio", "cargo/debug/lab_tokio")
 FOLLY = "no Folly where CMake looks: build and install it, and name its prefix in the environment variable CMAKE_PREFIX_PATH"
 GO = "install golang-go (Go 1.19 or newer)"
 # Fork-join coroutines that Debian does not package.
@@ -80,8 +80,8 @@ RUNTIMES: dict[str, Runtime] = {runtime.name: runtime for runtime in (
             note="its adapter has the rows of fork and join"),
     Runtime("moodycamel", "bin/lab_moodycamel", "install libconcurrentqueue-dev", allocator=BEST,
             note="a queue between threads of the system, not a runtime: channels only"),
-    Runtime("tokio", "cargo/release/lab_tokio", CARGO, ("--runtime", "tokio"), others=TOKIO_IO, computes="tokio_ct", allocator=BEST),
-    Runtime("tokio_ct", "cargo/release/lab_tokio", CARGO, ("--runtime", "tokio_ct"), others=TOKIO_IO, computes="tokio_ct",
+    Runtime("tokio", "cargo/release/lab_tokio", CARGO, ("--runtime", "tokio"), others=TOKIO_OTHERS, computes="tokio_ct", allocator=BEST),
+    Runtime("tokio_ct", "cargo/release/lab_tokio", CARGO, ("--runtime", "tokio_ct"), others=TOKIO_OTHERS, computes="tokio_ct",
             allocator=BEST, note="Tokio's current-thread scheduler: one thread, whatever the row's threads"),
     Runtime("rayon", "cargo/rayon/release/lab_rayon", CARGO, allocator=BEST, 
             only=("fib", "fork_pool", "matmul", "nqueens", "skynet", "spawn_join", "unbalanced"),
@@ -102,4 +102,6 @@ RUNTIMES: dict[str, Runtime] = {runtime.name: runtime for runtime in (
             note="dataflows in Python; workers are threads of one interpreter"),
     Runtime("kafka_streams", "bin/lab_kafka_streams", JAVA, others=("kafka_streams/adapter.jar",), only=("kafka_job",), allocator=OWN,
             note="jobs on Kafka alone; its heap is its own and collected"),
+    Runtime("bare_gcc", "bin/lab_bare_gcc", "install g++", floor=True, computes="bare_gcc", only=("coroutine_costs", "fib_tasks"),
+            note="the hand-written coroutines and the threads of bare and std, by g++"),
 )}

@@ -6,8 +6,11 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
+from workloads import dispatcher
+
+from runner import catalog
 from runner.catalog import Params
-from runner.suites import case_key
+from runner.suites import PLAIN, case_key
 
 # Which threads a case has: the document's own one, or the most of the run.
 ONE, MOST = "one", "most"
@@ -21,6 +24,18 @@ class Term:
     params: Params
     threads: str = MOST
     floor: bool = False
+    # One of those that a row has beside its time; None: the time of an item.
+    figure: str | None = None
+    # In this dress alone; None: in the one that takes the least time.
+    dress: str | None = None
+
+    @property
+    def label(self) -> str:
+        """In words, behind the workload's name."""
+        threads = ", one thread" if self.threads == ONE else ""
+        figure = f", {self.figure}" if self.figure else ""
+        dress = f", {self.dress}" if self.dress not in (None, PLAIN) else ""
+        return f"{catalog.short_label(self.params)}{threads}{figure}{dress}{', the floor' if self.floor else ''}"
 
 
 @dataclass(frozen=True)
@@ -36,6 +51,12 @@ class Experiment:
     cpu: bool = False
     # In place of `minus` for a runtime of another compiler than the floor's: its row of these calculations alone.
     alone: Term | None = None
+
+    @property
+    def here(self) -> str:
+        """Which case it is in this lab."""
+        less = "" if self.minus is None else f", less {self.minus.workload} {self.minus.label}"
+        return f"{self.term.workload} {self.term.label}{less}{', CPU' if self.cpu else ''}"
 
 
 @dataclass(frozen=True)
@@ -61,6 +82,8 @@ class Document:
     key: str
     title: str
     machine: str
+    # One sentence: what its figures are.
+    why: str
     tables: tuple[Table, ...]
     elsewhere: tuple[Elsewhere, ...] = field(default=())
 
@@ -92,14 +115,22 @@ def _pipeline(concurrency: int, depth: int) -> Term:
 _MONOTONIC = ((100_000, "97.6 ns"), (500_000, "121.6 ns"), (1_000_000, "114.6 ns"), (3_000_000, "135.5 ns"),
               (5_000_000, "159.4 ns"), (7_000_000, "147.5 ns"), (10_000_000, "194.5 ns"))
 
-CREATION = Document("000", "Coflux performance validation", "16 x 3.99 GHz, x64", (
+CREATION = Document("000", "Coflux performance validation", "16 x 3.99 GHz, x64",
+    "Each frame takes new memory of the resource, so what the kernel does for a page that nobody touched before is a part of a "
+    "fork; of the two tables one leaves it out and one has it.", (
     Table("One fork that is created, run inline, awaited and destroyed, on a monotonic resource", tuple(
         Experiment(f"BM_Pmr_ForkCreation/{count}", published, _noop("monotonic", count)) for count, published in _MONOTONIC),
-        "The document divides CPU time of a clock that coroutines paused and resumed; here one clock runs around the whole loop, "
-        "and the pages of the resource were touched before."),
+        "The document divides CPU time of a clock that coroutines paused and resumed; here one clock runs around the whole loop. "
+        "The pages of the resource were touched before, as by the shipped program, which fills them with zeroes."),
+    Table("The same on pages that nobody touched before", tuple(
+        Experiment(f"BM_Pmr_ForkCreation/{count}", published, _noop("fresh", count)) for count, published in _MONOTONIC),
+        "The document's text has the resource begin in memory that was only allocated, and forks beyond its gigabyte go to such "
+        "memory, too. Each page of 4 KiB is made by the kernel when a frame is first written to it."),
 ))
 
-FORKS = Document("001", "Coflux benchmarks (Chinese)", "AMD Ryzen 9 7940H, 8 cores, Windows, MSVC", (
+FORKS = Document("001", "Coflux benchmarks (Chinese)", "AMD Ryzen 9 7940H, 8 cores, Windows, MSVC",
+    "Its forks go through one lock of a pool of memory that all threads share, and through a queue; here a frame is its thread's "
+    "own, and a fork that nobody took runs where it is awaited.", (
     Table("Core cost: forks on a pool resource, on one thread", tuple(
         Experiment(f"BM_PmrPool_ForkCreationAndDestruction/{count}", "256 ns" if count == 100_000 else "", _noop("pool", count))
         for count, _ in _MONOTONIC),
@@ -107,9 +138,8 @@ FORKS = Document("001", "Coflux benchmarks (Chinese)", "AMD Ryzen 9 7940H, 8 cor
     Table("M:N: forks of a pool's tasks", tuple(
         Experiment(f"{name}/{count}", "513 ns" if (mode, count) == ("immediate", 1_000_000) else "", _pool(mode, count))
         for mode, name in (("immediate", "each awaited at once"), ("final", "all joined at the end"))
-        for count in (100_000, 1_000_000, 3_000_000, 10_000_000)),
-        "The document has as many threads as the CPU, here as the run; it does not say which of the two its figure is. The sweep "
-        "has four of its seven counts."),
+        for count, _ in _MONOTONIC),
+        "The document has as many threads as the CPU, here as the run; it does not say which of the two its figure is."),
     Table("Pipelines: C tasks, each runs 1000 chains of D nested awaited forks", tuple(
         Experiment(f"C={c}, D={d}", "4.67 us" if (c, d) == (8, 5) else "", _pipeline(c, d))
         for c, d in ((1, 5), (4, 10), (8, 10), (16, 10), (8, 5), (8, 20))),
@@ -135,8 +165,8 @@ def _variant(variant: str, wait: int) -> Term:
     return case("cachecalc_variants", variant=variant, rounds=rounds, tasks=1_000, wait_us=wait)
 
 
-def _sharded(wait: int) -> Term:
-    return case("cachecalc_sharded", shards=2, rounds=100, tasks=500, wait_us=wait)
+def _sharded(wait: int, shards: int = 2) -> Term:
+    return case("cachecalc_sharded", shards=shards, rounds=100, tasks=1_000 // shards, wait_us=wait)
 
 
 # Linux, in a container with four CPUs, and macOS; wall time of an iteration, 8 and 64 us.
@@ -161,8 +191,9 @@ def _all_caches() -> list[tuple[str, int, str, Term]]:
     found = [(name, wait, published, _variant(variant, wait))
              for name, variant, texts in _PROGRAMS for wait, published in zip((8, 64), texts)]
     found += [(name, wait, "", _cache(idiom, wait)) for name, idiom in _IDIOMS for wait in (8, 64)]
-    return found + [("sharded: two caches, half of the tasks each (BM_SeastarShardedCacheParallel)", wait, published, _sharded(wait))
-                    for wait, published in ((8, "0.759 ms"), (64, "0.773 ms"))]
+    found += [("BM_SeastarShardedCacheParallel: four caches, a quarter of the tasks each", wait, published, _sharded(wait, 4))
+              for wait, published in ((8, "0.759 ms"), (64, "0.773 ms"))]
+    return found + [("sharded: two caches, half of the tasks each", wait, "", _sharded(wait)) for wait in (8, 64)]
 
 
 def _over_floor(name: str, term: Term) -> Experiment:
@@ -179,7 +210,9 @@ _WAYS = (("TCP", "tcp"), ("UDP", "udp"), ("local stream", "unix"), ("local datag
          ("shared memory, spinning", "shm_spin"), ("shared memory, semaphores", "shm_sem"))
 _ROUND_TRIPS = {("tcp", 1): "9.0 us", ("tcp", 2): "67 us", ("shm_sem", 1): "0.5 us", ("shm_sem", 2): "40 us"}
 
-CACHE = Document("002", "EvaluateIPC", "Apple M2: a Linux container with 4 CPUs, and macOS", (
+CACHE = Document("002", "EvaluateIPC", "Apple M2: a Linux container with 4 CPUs, and macOS",
+    "An iteration is a millisecond of calculations, one after the other by contract, and what a thousand tasks and timers add to "
+    "them; rows that burn a core in their wait are as long as their waits.", (
     Table("Waits", tuple(
         Experiment(f"{name}/{wait}", published, case("wait", idiom=idiom, count=200, wait_us=wait))
         for name, idiom, texts in (("BM_sleep", "timer", ("86.0 us (macOS 13.0)", "155 us (85.0)")),
@@ -231,14 +264,42 @@ def _record(path: str) -> Term:
 _PATHS = (("direct receiver", "direct", "26 to 30 us"), ("V2: coordinator, 8 partitions", "coordinator", "60 us"),
           ("shared engine", "shared", "10 to 15 us (estimate)"))
 
-DISPATCH = Document("003", "Tokio task dispatcher overhead", "not said; a debug build on one thread", (
+_LETTER = {params["program"]: params for params in dispatcher.SEED}
+
+
+def _program(name: str, published: str, program: str, figure: str | None = None, factor: float = 1.0) -> list[Experiment]:
+    """In a debug build on one thread, as published, and in a release build on one and on a pool."""
+    params = _LETTER[program]
+    return [Experiment(f"{name}, {where}", text, Term("dispatcher", params, threads, figure=figure, dress=dress), factor=factor)
+            for dress, threads, where, text in (("debug", ONE, "debug, one thread", published), (PLAIN, ONE, "one thread", ""),
+                                                ("debug", MOST, "debug, pool", ""), (PLAIN, MOST, "pool", ""))]
+
+
+DISPATCH = Document("003", "Tokio task dispatcher overhead", "not said; a debug build on one thread",
+    "The published microseconds are those of a debug build, of two system calls in each yield, and of a timer with ticks of a "
+    "millisecond.", (
+    Table("The programs to the letter", tuple([
+        *_program("spawn, 10 000 tasks", "0.317 us", "spawn", "spawn_ns"),
+        *_program("join, 10 000 tasks", "0.689 us", "spawn", "join_ns"),
+        *_program("spawn, 50 000 tasks with a yield after each 100th", "0.540 us", "throughput", "spawn_ns"),
+        *_program("join, 50 000 tasks with a yield after each 100th", "0.365 us", "throughput", "join_ns"),
+        *_program("a number sent, 100 batches of 100", "0.034 us", "channel", "send_ns"),
+        *_program("a number received, 100 batches of 100", "0.004 us", "channel", "receive_ns"),
+        *_program("a batch there and back", "3.750 us", "channel", "batch_ns"),
+        *_program("a record: 5 us of work and 50 yields", "62.48 us", "yields"),
+        *_program("a record of a partition: 5 us of work; batches of 100, 100 us apart, 50 yields after each", "13.42 us", "partition"),
+        *_program("the same, and the receiver spins while there is none", "below 1 us (estimate, without work)", "spins"),
+        *_program("the same, and the receiver sleeps 10 us while there is none", "10 us (estimate, without work)", "sleeps"),
+        *_program("the copy of a record", "0.34 us", "clone"),
+        Experiment("a sleep of 10 us", "10 us at least", case("wait", idiom="timer", count=200, wait_us=10))]),
+        "The document's clocks run in the tasks: on one thread a task runs in the join, and a channel's sender ends before its "
+        "receiver begins, so that the two ends are made and drained without a wait. Where forks run at once, or beside their maker, "
+        "what is left for the join is luck. Its text has 5 us of work in a record, which its programs leave out. A batch of its "
+        "partition is one number that stands for 100 records; here the records are there and processed."),
     Table("Spawn and join", tuple([
         *_both("round trip, 10 000 tasks", "1.006 us", "spawn_join", count=10_000),
         *_both("round trip, 50 000 tasks", "0.905 us", "spawn_join", count=50_000)]),
-        "The tests are current_thread in a debug build, and a task runs in the phase join there. On a pool, and where forks run at "
-        "once, what is left for the join is luck, so only round trips are measured; the document has 0.317 and 0.689 us for the "
-        "phases of 10 000 tasks, 0.540 and 0.365 us for those of 50 000. Its test of 50 000 yields after each 100th, which has "
-        "lines of its own below."),
+        "All runtimes, in a release build: the phases are above. The document's test of 50 000 yields after each 100th task."),
     Table("Channel, yields and calls", tuple([
         *_both("an item through mpsc, 100 batches of 100", "0.038 us", "mpsc_batches", batches=100, batch=100),
         *_both("a yield, 5000 of one task", "1.30 us", "yield", tasks=1, yields=5_000),
@@ -248,7 +309,7 @@ DISPATCH = Document("003", "Tokio task dispatcher overhead", "not said; a debug 
         Experiment("an asynchronous call", "0.013 us", case("call_overhead", calls=100_000))]),
         "Most of the published yield is Tokio's I/O driver: an epoll_wait and an eventfd write for each yield of the root future. The "
         "lab's Tokio has no driver and yields in a spawned task. The published 27 x speed-up divided milliseconds by seconds. The "
-        "document's synchronous loop, 0.006 us, is the call of std. A record's clone, 0.34 us, is the program's own and has no row."),
+        "document's synchronous loop, 0.006 us, is the call of std."),
     Table("Partition receiver: a batch", tuple([
         *_both("50 yields after each batch, gap of 100 us", "1342 us", "partition_receiver", **_dispatched("yields", 100)),
         *_both("50 yields after each batch, no gap", "", "partition_receiver", **_dispatched("yields", 0)),
@@ -277,16 +338,26 @@ def _step(step: str) -> Term:
     return case("coroutine_costs", step=step, count=1_000 if step == "thread" else 1_000_000, live=1_000)
 
 
-COROUTINES = Document("004", "Coroutine and thread", "128 CPUs and one, 2.8 GHz; clang 21 / g++ 11.4", (
+COROUTINES = Document("004", "Coroutine and thread", "128 CPUs and one, 2.8 GHz; clang 21 / g++ 11.4",
+    "The published steps of a coroutine are readings of the clock, the threads' creation is a thousand threads that spin, and the "
+    "two compilers differ by how far they inline fib into itself.", (
     Table("1000 tasks that each compute fib(25): a task", tuple(
         Experiment(f"{name}, {where}", published, _fib(shape, threads))
-        for threads, where, texts in ((MOST, "all CPUs", ("0.463 / 121.7 us", "479 / 346 us", "315 / 117 us", "315 / 117 us")),
-                                      (ONE, "one CPU", ("0.460 / 122.6 us", "12 382 / 11 856 us", "316 / 117 us", "315 / 116 us")))
-        for (name, shape), published in zip((("sequential", "sequential"), ("a thread a task", "thread"), ("a coroutine a task", "coroutine"),
-                                             ("generator", "generator")), texts)),
+        for threads, where, texts in ((MOST, "all CPUs", ("0.463 / 121.7 us", "", "479 / 346 us", "315 / 117 us", "315 / 117 us")),
+                                      (ONE, "one CPU", ("0.460 / 122.6 us", "", "12 382 / 11 856 us", "316 / 117 us", "315 / 116 us")))
+        for (name, shape), published in zip((("sequential", "sequential"), ("a thread a task", "thread"),
+                                             ("a thread a task, held until all are made", "held_thread"),
+                                             ("a coroutine a task", "coroutine"), ("generator with co_yield", "generator")), texts)),
         "clang computed one fib in place of 1000 in the sequential row, because it saw that all are the same; here it cannot. The "
         "document's threads spin until all are made, which is most of their figure. A runtime's coroutine may use all CPUs; bare's is the "
-        "document's, one after the other."),
+        "document's, one after the other. bare_gcc is the same program by g++."),
+    Table("The threads that are held: a thread's creation, and its computation and join", tuple(
+        Experiment(f"{name}, {where}", published, Term("fib_tasks", _fib("held_thread").params, threads, figure=figure))
+        for threads, where, texts in ((MOST, "all CPUs", ("423.6 / 284.1 us", "18.7 / 16.7 us")),
+                                      (ONE, "one CPU", ("12 034 / 11 716 us", "327 / 340 us")))
+        for name, figure, published in zip(("creation", "computation and join"), ("creation_ns", "compute_ns"), texts)),
+        "Those that are made give way in a loop until the last one is there, and so they take the CPUs from their maker: the more "
+        "CPUs, the less. Between the two figures the program sleeps for 10 ms, which the time of a task above has in it."),
     Table("The steps of a life", (
         Experiment("the document's clock: mfence, rdtsc", "", _step("rdtsc")),
         Experiment("std::chrono::steady_clock::now()", "", _step("clock")),
@@ -297,6 +368,7 @@ COROUTINES = Document("004", "Coroutine and thread", "128 CPUs and one, 2.8 GHz;
         Experiment("creation and destruction, frame from a list", "", _step("create_destroy_pooled")),
         Experiment("creation, run to its end, destruction", "", _step("create_run_destroy")),
         Experiment("switch to a coroutine and back", "33.9 / 38.2 ns", _step("switch")),
+        Experiment("co_yield to the reader and back", "41.4 / 37.5 ns", _step("co_yield")),
         Experiment("std::thread, created and joined", "423 593 / 284 072 ns (creation, 1000 that spin)", _step("thread"))),
         "The document read its clock around single steps, so each of its figures is one or two readings of the clock and a little more; "
         "its creation ends before and begins after the allocation. Here a million steps are in one interval."),

@@ -13,9 +13,8 @@ from typing import Any
 from runner.allocators import GLIBC
 from runner.load import Load
 from runner.seeds import compared_with
-from runner.suites import Case
+from runner.suites import PLAIN, Case
 
-PLAIN = "plain"
 
 FORMAT = 2
 FILE = "state.json"

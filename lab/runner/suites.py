@@ -34,6 +34,8 @@ class Suite:
 
 
 SEED = "seed"
+# The dress of a runtime's users.
+PLAIN = "plain"
 # What --allocator takes beside names: each runtime's recommended one; all three for all.
 RECOMMENDED, ALL = "recommended", "all"
 

@@ -217,8 +217,9 @@ class CaseResult:
 
     @cached_property
     def floor(self) -> ResultRow | None:
-        """The row of what is possible without a library, where it has a figure."""
-        return next((row for name, row in self.rows.items() if RUNTIMES[name].floor and row["status"] == "ok"), None)
+        """The row of what is possible without a library, where it has a figure: by the compiler that the others share."""
+        return next((row for name, row in self.rows.items()
+                     if RUNTIMES[name].floor and RUNTIMES[name].computes is None and row["status"] == "ok"), None)
 
     def is_judged(self, figure: str) -> bool:
         """Time that is not the runtime's has no verdict."""

@@ -16,7 +16,7 @@ THREADS = 1
 
 # The frame of the document's coroutine has 48 bytes; the steps after the clocks are in the order of what they add.
 STEPS = ("clock", "rdtsc", "allocate", "create_destroy", "create_destroy_pooled", "create_run_destroy", "create_live", "destroy_live",
-         "switch", "thread")
+         "switch", "co_yield", "thread")
 LIVE = 1_000
 
 

@@ -10,14 +10,15 @@ from workloads.headline import TIME, Headline
 
 NAME = "fib_tasks"
 DESCRIPTION = ("Tasks each compute fib(n) by double recursion on floating-point numbers, from an input that the optimiser "
-               "cannot see through: in a loop (sequential), in a thread each, in a coroutine each, or in one generator that "
+               "cannot see through: in a loop (sequential), in a thread each, which may be held until all are made, in a coroutine each, or in one generator that "
                "yields each result.")
 ITEM = "one task: one fib(n)"
 THREADS = None
 # The document's tables are for all CPUs and for one.
 SEED_THREADS = (1,)
 
-SHAPES = ("sequential", "thread", "coroutine", "generator")
+# The document's threads are held until all are made.
+SHAPES = ("sequential", "thread", "held_thread", "coroutine", "generator")
 
 
 def _cases(n: int, tasks: int) -> list[dict[str, Any]]:

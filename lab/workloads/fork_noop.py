@@ -14,10 +14,11 @@ HEADLINE = Headline(TIME, "a child that does nothing is all cost of its frame an
 # The root and its children share one thread by definition.
 THREADS = 1
 
-RESOURCES = ("monotonic", "pool", "frame_pool")
-# Document 000 has these counts on the monotonic resource, document 001 on the pool.
+RESOURCES = ("monotonic", "fresh", "pool", "frame_pool")
+# Document 000 has these counts on the monotonic resource, document 001 on the pool. fresh is the monotonic one on pages
+# that nobody touched before.
 SWEEP = (100_000, 500_000, 1_000_000, 3_000_000, 5_000_000, 7_000_000, 10_000_000)
-SEED = [{"resource": resource, "count": count} for resource in ("monotonic", "pool") for count in SWEEP]
+SEED = [{"resource": resource, "count": count} for resource in ("monotonic", "fresh", "pool") for count in SWEEP]
 
 
 def cases(size: str) -> list[dict[str, Any]]:

@@ -78,7 +78,7 @@ class Resuming(LabTest):
     def test_a_case_that_takes_long_is_measured_in_six_rounds(self) -> None:
         done = self.lab("--suite", "seed", "--workload", "cachecalc_sharded", "--runtime", "coflux", "asio", "--out", str(self.out))
         self.assertEqual(done.status, 0, done.stderr)
-        self.assertEqual([row["n"] for row in self.rows()], [6] * 4)
+        self.assertEqual([row["n"] for row in self.rows()], [6] * 8)
         self.assertEqual({row["coverage"] for row in self.rows()}, {0.96875})
         self.assertIn("· 6/6: ", done.stdout)
         self.assertNotIn("/9", done.stdout)

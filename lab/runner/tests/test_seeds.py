@@ -1,4 +1,6 @@
 import unittest
+from dataclasses import replace
+from typing import Any
 
 from runner import catalog, derived, report, seeds
 from runner.seeds import MOST, ONE, Experiment, Term
@@ -112,6 +114,24 @@ class Derived(unittest.TestCase):
         under = [row(who, self.UNDER, [9.5] * 9) for who in ("coflux", "asio")]
         self.assertFalse(any(figure.lost for figure in self.measured(*rows, *under, term=self.OVER, minus=self.UNDER)))
 
+    def test_a_figure_beside_the_time_is_one_of_the_row_in_its_dress(self) -> None:
+        params = seeds._LETTER["spawn"]
+        term = Term("dispatcher", params, ONE, figure="spawn_ns", dress="debug")
+        def built(dress: str, spawn: float) -> dict[str, Any]:
+            figures = {"spawn_ns": {"median": spawn, "samples": [spawn] * 3}}
+            return row("tokio_ct", term, [2 * spawn] * 3, dress=dress, figures=figures)
+        rows = [built("plain", 200.0), built("debug", 650.0), row("coflux", term, [9.0] * 3)]
+        (figure,) = self.measured(*rows, term=term)
+        self.assertEqual((figure.runtime, figure.summary.median), ("tokio_ct", 650.0))
+        released = replace(term, dress="plain")
+        self.assertEqual([figure.summary.median for figure in self.measured(*rows, term=released)], [200.0])
+        self.assertEqual(term.label, "spawn 10k batch=0 yields=0 steps=0, one thread, spawn_ns, debug")
+
+    def test_the_programs_of_the_dispatcher_are_debug_as_published_and_release(self) -> None:
+        letter = next(table for table in seeds.DISPATCH.tables if table.title == "The programs to the letter")
+        for each in letter.experiments[:-1]:
+            self.assertEqual(bool(each.published), (each.term.dress, each.term.threads) == ("debug", ONE), each.name)
+
     def test_durations_have_their_unit(self) -> None:
         self.assertEqual([derived.duration(each) for each in (0.83, 97.6, 4_670.0, 13_100_000.0, 2e9, -210.0)],
                          ["0.83 ns", "97.6 ns", "4.67 us", "13.1 ms", "2 s", "-210 ns"])
@@ -165,7 +185,8 @@ class Reports(LabTest):
             self.assertIn("4.67 us", text)
             self.assertNotIn("EvaluateIPC", text)
         text = (self.root / report.MARKDOWN).read_text(encoding="utf-8")
-        self.assertIn("| a further stage: (D=20 less D=5) / 15, C=8 | 1000 ns | 800 ns (800 ns to 800 ns) |", text)
+        self.assertIn("| a further stage: (D=20 less D=5) / 15, C=8 | pipeline concurrency=8 depth=20 items=1k, less pipeline "
+                      "concurrency=8 depth=5 items=1k | 1000 ns | 800 ns (800 ns to 800 ns) |", text)
 
     def test_a_run_of_other_cases_has_no_section(self) -> None:
         report.write(results_of(near("coflux", 10.0)), None, self.root)

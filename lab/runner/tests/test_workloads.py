@@ -131,7 +131,7 @@ class Definitions(unittest.TestCase):
     def test_the_catalog_has_all_workloads(self) -> None:
         self.assertEqual(list(WORKLOADS), ["accept_churn", "cachecalc", "cachecalc_sharded", "cachecalc_variants",
                                            "call_overhead", "channel_mpmc", "channel_rendezvous", "channel_spsc",
-                                           "coroutine_costs", "echo", "echo_many", "echo_pool", "fairness", "fib", "fib_tasks",
+                                           "coroutine_costs", "dispatcher", "echo", "echo_many", "echo_pool", "fairness", "fib", "fib_tasks",
                                            "file_read", "fork_noop", "fork_pool", "idle_tasks", "inject",
                                            "io_socket", "kafka_job", "latency_under_load", "matmul", "memory_after",
                                            "mpsc_batches", "mutex_handoff", "nexmark", "nexmark_source", "nqueens", "outside_wake",
@@ -216,10 +216,11 @@ class Definitions(unittest.TestCase):
         self.assert_defined("cachecalc_sharded", {"shards": 2, "rounds": 3, "tasks": 7, "wait_us": 8}, 2,
                             2 * 3 * cache_by_definition(14), 42)
 
-    def test_a_shard_has_a_thread_and_all_shards_do_the_work_of_one_cache(self) -> None:
+    def test_all_shards_do_the_work_of_one_cache_and_the_document_s_are_four(self) -> None:
         sharded, single = WORKLOADS["cachecalc_sharded"], WORKLOADS["cachecalc"]
+        self.assertEqual({params["shards"] for params in sharded.cases("base")}, {sharded.THREADS})
+        self.assertEqual({params["shards"] for params in sharded.SEED}, {sharded.THREADS, 4})
         for params in [*sharded.cases("base"), *sharded.SEED]:
-            self.assertEqual(params["shards"], sharded.THREADS)
             self.assertIn(params["wait_us"], [each["wait_us"] for each in single.SEED])
             self.assertEqual(sharded.items(params, 2), single.items(single.cases("base")[0], 2))
 
@@ -347,6 +348,21 @@ class Definitions(unittest.TestCase):
         self.assert_defined("wait", {"idiom": "timer", "count": 5, "wait_us": 64}, 1, 320, 5)
         self.assert_defined("coroutine_costs", {"step": "switch", "count": 9, "live": 3}, 1, 9, 9)
 
+    def test_the_programs_of_the_dispatcher_agree_with_their_definition(self) -> None:
+        case = WORKLOADS["dispatcher"]._case
+        for program in ("spawn", "throughput"):
+            self.assert_defined("dispatcher", case(program, 250, 100), 2, sum(range(250)), 250)
+        batches = [range(1, 101), range(101, 201)]
+        self.assert_defined("dispatcher", case("channel", 200, 100), 1, sum(place * sum(batch) for place, batch in enumerate(batches, 1)), 200)
+        for program in ("yields", "partition", "spins", "sleeps"):
+            params = case(program, 30, 10, 50, 17)
+            self.assertEqual(WORKLOADS["dispatcher"].expected(params, 2),
+                             WORKLOADS["record_path"].expected({"records": 30, "steps": 17}, 2))
+        self.assert_defined("dispatcher", case("clone", 7), 1, 7 * 150, 7)
+        # The document's own numbers.
+        self.assertEqual([(each["count"], each["batch"], each["yields"]) for each in WORKLOADS["dispatcher"].SEED[:5]],
+                         [(10_000, 0, 0), (50_000, 100, 0), (10_000, 100, 0), (10_000, 100, 50), (10_000, 100, 50)])
+
     def test_the_results_of_records_agree_with_their_definition(self) -> None:
         def result(value: int, steps: int) -> int:
             for _ in range(steps):
@@ -408,7 +424,8 @@ class Plans(unittest.TestCase):
             parser = cli.make_parser()
             state, _ = cli.planned(parser, parser.parse_args([*arguments, "--workload", "fork_pool", "--runtime", "coflux"]))
             return {row.case.params["count"]: row.case.repetitions(state.repetitions) for row in state.rows}
-        self.assertEqual(rounds("--suite", "seed"), {100_000: 9, 1_000_000: 6, 3_000_000: 6, 10_000_000: 6})
+        self.assertEqual(rounds("--suite", "seed"), {100_000: 9, 500_000: 9, 1_000_000: 6, 3_000_000: 6, 5_000_000: 6, 7_000_000: 6,
+                                                      10_000_000: 6})
         self.assertEqual(rounds("--suite", "seed", "--reps", "3")[10_000_000], 3)
         self.assertEqual(rounds("--suite", "seed", "--reps", "11")[10_000_000], 11)
         self.assertEqual(rounds("--size", "large"), {10_000_000: 9})

@@ -57,8 +57,7 @@ asio::awaitable<std::uint64_t, context_executor> run_waits(std::uint64_t count, 
 harness::measured fib_tasks(const harness::request& r) {
     const std::uint64_t n = r.integer("n");
     const std::uint64_t tasks = r.integer("tasks");
-    if (const std::string shape = r.choice("shape", {"sequential", "thread", "coroutine", "generator"});
-        shape != "coroutine") {
+    if (const std::string shape = harness::shape_of(r); shape != "coroutine") {
         throw harness::unsupported_params(shape == "generator"
                                               ? "Asio's coro can yield and is experimental: bare has a generator"
                                               : "nothing of Asio is in it: bare has the loop, std the threads");

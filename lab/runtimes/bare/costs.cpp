@@ -1,5 +1,6 @@
 // Coroutines by hand that only compute, and the steps of a coroutine's life.
 #include "coroutine_steps.hpp"
+#include "dispatcher.hpp"
 #include "seed_work.hpp"
 #include "workloads.hpp"
 
@@ -101,10 +102,15 @@ owner<from_the_heap> computing(std::uint64_t n) {
     co_return harness::fib_by_recursion(n);
 }
 
-endless generating(std::uint64_t n, std::uint64_t& value) {
+owner<from_the_heap> generating(std::uint64_t n) {
     for (;;) {
-        value = harness::fib_by_recursion(n);
-        co_await std::suspend_always{};
+        co_yield harness::fib_by_recursion(n);
+    }
+}
+
+__attribute__((noinline)) owner<from_the_heap> counting(std::uint64_t from) {
+    for (;; ++from) {
+        co_yield from;
     }
 }
 
@@ -118,14 +124,11 @@ std::uint64_t compute_in_coroutines(std::uint64_t n, std::uint64_t tasks) {
 }
 
 std::uint64_t compute_in_a_generator(std::uint64_t n, std::uint64_t tasks) {
-    std::uint64_t value = 0;
-    const endless all = generating(n, value);
+    auto all = generating(n);
     std::uint64_t sum = 0;
     for (std::uint64_t t = 0; t < tasks; ++t) {
-        all.frame.resume();
-        sum += value;
+        sum += all.resume();
     }
-    all.frame.destroy();
     return sum;
 }
 
@@ -163,14 +166,22 @@ harness::measured measure_steps(const harness::request& r, Step step) {
 harness::measured fib_tasks(const harness::request& r) {
     const std::uint64_t n = r.integer("n");
     const std::uint64_t tasks = r.integer("tasks");
-    const std::string shape = r.choice("shape", {"sequential", "thread", "coroutine", "generator"});
-    if (shape == "thread") {
+    const std::string shape = harness::shape_of(r);
+    if (shape == "thread" || shape == "held_thread") {
         throw harness::unsupported_params("a thread is the system's: std has it");
     }
     const auto run = shape == "coroutine"   ? compute_in_coroutines
                      : shape == "generator" ? compute_in_a_generator
                                             : compute;
     return harness::measure(r, [=] { return run(n, tasks); });
+}
+
+harness::measured dispatcher(const harness::request& r) {
+    const harness::dispatcher_work work{r};
+    if (work.what != harness::dispatcher_work::program::clone) {
+        throw harness::unsupported_params("needs a scheduler; a record's copy does not");
+    }
+    return harness::measure(r, [&work] { return harness::copy_records(work.count); });
 }
 
 harness::measured coroutine_costs(const harness::request& r) {
@@ -211,6 +222,13 @@ harness::measured coroutine_costs(const harness::request& r) {
         });
         one.frame.destroy();
         return m;
+    }
+    if (step == "co_yield") {
+        auto all = counting(0);
+        return measure_steps(r, [&all](std::uint64_t) {
+            all.opaque_handle().resume();
+            harness::escape(all);
+        });
     }
     throw harness::unsupported_params("a thread is the system's: std has it");
 }

@@ -3,6 +3,7 @@
 #include "cachecalc.hpp"
 #include "crew.hpp"
 #include "definitions.hpp"
+#include "fresh_pages.hpp"
 #include "harness.hpp"
 #include "io.hpp"
 #include "nexmark/loop.hpp"
@@ -160,10 +161,17 @@ std::uint64_t run_in(std::pmr::memory_resource* memory, std::uint64_t count, har
 
 harness::measured fork_noop(const harness::request& r) {
     const std::uint64_t count = r.integer("count");
-    const std::string resource = r.choice("resource", {"monotonic", "pool", "frame_pool"});
+    const std::string resource = r.choice("resource", {"monotonic", "fresh", "pool", "frame_pool"});
     harness::measured m;
     if (resource == "frame_pool") {
         m = harness::measure(r, [&](harness::stopwatch& watch) { return run_in(nullptr, count, watch); });
+    } else if (resource == "fresh") {
+        m = harness::measure(r, [&](harness::stopwatch& watch) {
+            const harness::fresh_pages pages{count * 192 + 4096};
+            std::pmr::monotonic_buffer_resource monotonic(pages.data(), pages.size());
+            return run_in(&monotonic, count, watch);
+        });
+        m.allocator = "std::pmr monotonic";
     } else {
         std::vector<std::byte> buffer(resource == "monotonic" ? count * 192 + 4096 : std::size_t{1} << 24);
         m = harness::measure(r, [&](harness::stopwatch& watch) {
@@ -323,6 +331,7 @@ int main(int argc, char** argv) {
     app.add_dress("io_socket", "ring", bare::io_socket_on_ring, ring);
     app.add_dress("file_read", "ring", bare::file_read_on_ring, ring);
     app.add("cachecalc_variants", cachecalc, "the calculations alone, on one thread, whatever the variant");
+    app.add("dispatcher", lab::dispatcher, "clone: unordered maps by name");
     app.add("fib_tasks", lab::fib_tasks, "one thread, whatever --threads says");
     app.add("coroutine_costs", lab::coroutine_costs, "frames from the heap, or from one free list");
     app.add("record_path", record_path, "the plain loop on one thread, whatever the path");

@@ -6,6 +6,7 @@
 namespace lab {
 
 harness::measured fib_tasks(const harness::request& r);
+harness::measured dispatcher(const harness::request& r);
 harness::measured coroutine_costs(const harness::request& r);
 harness::measured stream_scenarios(const harness::request& r);
 harness::measured kafka_job(const harness::request& r);

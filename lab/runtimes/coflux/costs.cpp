@@ -67,7 +67,7 @@ __attribute__((noinline)) coflux::generator<std::uint64_t> numbers(std::uint64_t
 harness::measured fib_tasks(const harness::request& r) {
     const std::uint64_t n = r.integer("n");
     const std::uint64_t tasks = r.integer("tasks");
-    const std::string shape = r.choice("shape", {"sequential", "thread", "coroutine", "generator"});
+    const std::string shape = harness::shape_of(r);
     if (shape == "generator") {
         return harness::measure(r, [n, tasks] {
             auto all = results(n);
@@ -124,7 +124,7 @@ harness::measured coroutine_costs(const harness::request& r) {
             return live.timed<generator>(watch, [](std::uint64_t i) { return numbers(i); });
         });
     }
-    if (step == "switch") {
+    if (step == "switch" || step == "co_yield") {
         return harness::measure(r, [count](harness::stopwatch& watch) {
             generator all = numbers(0);
             auto next = all.begin();

@@ -59,6 +59,8 @@ int main(int argc, char** argv) {
 #else
     app.unsupported("kafka_job", "built without coflux::kafka: install librdkafka-dev");
 #endif
+    app.add("dispatcher", lab::dispatcher,
+            "forks of a pool task under when_all; make_unbounded_mpsc between two forks; co_await of sleep_for");
     app.add("fib_tasks", lab::fib_tasks, "a fork a task on the pool; a generator");
     app.add("coroutine_costs", lab::coroutine_costs, "a generator, its frame from the frame pool");
     app.add("wait", lab::wait, "co_await of sleep_for on a worker_executor");

@@ -2,6 +2,7 @@
 // Idioms: docs/tour/02-structure-and-stop.md
 #include "definitions.hpp"
 #include "executors.hpp"
+#include "fresh_pages.hpp"
 #include "workloads.hpp"
 
 #include <coflux/coflux.hpp>
@@ -86,11 +87,18 @@ coflux::task<std::uint64_t, pool> run_yielders(auto&&, std::uint64_t tasks, std:
 
 harness::measured fork_noop(const harness::request& r) {
     const std::uint64_t count = r.integer("count");
-    const std::string resource = r.choice("resource", {"monotonic", "pool", "frame_pool"});
+    const std::string resource = r.choice("resource", {"monotonic", "fresh", "pool", "frame_pool"});
     harness::measured m;
     if (resource == "frame_pool") {
         m = harness::measure(
             r, [&](harness::stopwatch& watch) { return run_in(&coflux::frame_pool::shared(), count, watch); });
+    } else if (resource == "fresh") {
+        m = harness::measure(r, [&](harness::stopwatch& watch) {
+            const harness::fresh_pages pages{count * 192 + 4096};
+            std::pmr::monotonic_buffer_resource monotonic(pages.data(), pages.size());
+            return run_in(&monotonic, count, watch);
+        });
+        m.allocator = "std::pmr monotonic";
     } else {
         // Faulted in beforehand, as the seed document's benchmark does: the question is the runtime, not the kernel.
         std::vector<std::byte> buffer(resource == "monotonic" ? count * 192 + 4096 : std::size_t{1} << 24);

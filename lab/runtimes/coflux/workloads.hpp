@@ -55,6 +55,7 @@ harness::measured nexmark_source(const harness::request& r);
 harness::measured kafka_job(const harness::request& r);
 harness::measured fib_tasks(const harness::request& r);
 harness::measured coroutine_costs(const harness::request& r);
+harness::measured dispatcher(const harness::request& r);
 harness::measured wait(const harness::request& r);
 
 }  // namespace lab

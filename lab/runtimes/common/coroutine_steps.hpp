@@ -13,7 +13,7 @@ namespace harness {
 
 [[nodiscard]] inline std::string step_of(const request& r) {
     return r.choice("step", {"clock", "rdtsc", "allocate", "create_destroy", "create_destroy_pooled",
-                             "create_run_destroy", "create_live", "destroy_live", "switch", "thread"});
+                             "create_run_destroy", "create_live", "destroy_live", "switch", "co_yield", "thread"});
 }
 
 // Makes the optimiser believe that other code reads and changes the object.

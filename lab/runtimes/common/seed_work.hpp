@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace harness {
@@ -25,6 +26,11 @@ void read_zeros_for(std::chrono::microseconds wait);
 // n comes from.
 [[nodiscard]] std::uint64_t fib_by_recursion(std::uint64_t n);
 
+// The shape of fib_tasks. The document's threads are held until all are made.
+[[nodiscard]] inline std::string shape_of(const request& r) {
+    return r.choice("shape", {"sequential", "thread", "held_thread", "coroutine", "generator"});
+}
+
 // One record of record_path. The key is spread over the partitions as the document's coordinator does it.
 struct record {
     std::uint64_t number;
@@ -37,6 +43,11 @@ using record_batch = std::vector<record>;
 // The numbers of a request for record_path.
 struct record_work {
     explicit record_work(const request& r);
+    record_work(std::uint64_t all, std::uint64_t each, std::uint64_t into, std::uint64_t work) noexcept
+        : records{all},
+          batch{each},
+          partitions{into},
+          steps{work} {}
 
     std::uint64_t records;
     std::uint64_t batch;

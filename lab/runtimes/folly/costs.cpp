@@ -47,7 +47,7 @@ generator results(std::uint64_t n) {
 harness::measured fib_tasks(const harness::request& r) {
     const std::uint64_t n = r.integer("n");
     const std::uint64_t tasks = r.integer("tasks");
-    const std::string shape = r.choice("shape", {"sequential", "thread", "coroutine", "generator"});
+    const std::string shape = harness::shape_of(r);
     if (shape == "generator") {
         return harness::measure(r, [n, tasks] {
             auto all = results(n);

@@ -66,7 +66,7 @@ task<std::uint64_t> run_yielders(pool& threads, std::uint64_t tasks, std::uint64
 }  // namespace
 
 harness::measured fork_noop(const harness::request& r) {
-    if (const std::string resource = r.choice("resource", {"monotonic", "pool", "frame_pool"});
+    if (const std::string resource = r.choice("resource", {"monotonic", "fresh", "pool", "frame_pool"});
         resource != "frame_pool") {
         throw harness::unsupported_params{
             "Folly's Task takes its frames from malloc, not from a memory resource of the caller"};

@@ -16,7 +16,7 @@ func fibByRecursion(x float64) float64 {
 
 func fibTasks(r *request) body {
 	n, tasks := r.integer("n"), r.integer("tasks")
-	if r.choice("shape", "sequential", "thread", "coroutine", "generator") != "coroutine" {
+	if r.choice("shape", "sequential", "thread", "held_thread", "coroutine", "generator") != "coroutine" {
 		r.unsupported("nothing of Go's scheduler is in it: bare has it, std the threads")
 	}
 	return func(watch *stopwatch) uint64 {

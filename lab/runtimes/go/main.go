@@ -77,6 +77,8 @@ var workloads = []workload{
 	{name: "channel_spsc", params: []string{"count", "capacity"}, items: product("count"),
 		plain: variant{"a chan", channelSPSC}},
 	{name: "coroutine_costs", unsupported: "a goroutine has no frame that its maker creates and destroys"},
+	{name: "dispatcher", params: []string{"program", "count", "batch", "yields", "steps"}, items: product("count"),
+		plain: variant{"goroutines and a sync.WaitGroup; channel: the queue of mpsc_batches; records: a chan", dispatcher}},
 	{name: "echo", params: []string{"transport", "processes", "rounds"}, items: product("rounds"),
 		plain: variant{"package net, and os.Pipe; two goroutines", echo}},
 	{name: "echo_many", params: []string{"connections", "mode", "requests", "bytes", "rate"}, items: product("requests"),

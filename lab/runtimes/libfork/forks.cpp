@@ -141,7 +141,7 @@ harness::measured pipeline_expert(const harness::request& r) {
 }
 
 harness::measured fib_tasks(const harness::request& r) {
-    if (r.choice("shape", {"sequential", "thread", "coroutine", "generator"}) != "coroutine") {
+    if (harness::shape_of(r) != "coroutine") {
         throw harness::unsupported_params("nothing of libfork is in it: bare has the loop, std the threads");
     }
     const std::uint64_t n = r.integer("n");

@@ -65,7 +65,7 @@ constexpr auto yield_together = [](auto /*self*/, std::uint64_t tasks,
 }  // namespace
 
 harness::measured fork_noop(const harness::request& r) {
-    if (r.choice("resource", {"monotonic", "pool", "frame_pool"}) != "frame_pool") {
+    if (r.choice("resource", {"monotonic", "fresh", "pool", "frame_pool"}) != "frame_pool") {
         throw harness::unsupported_params("libfork's frames are on its workers' own stacks");
     }
     const std::uint64_t count = r.integer("count");

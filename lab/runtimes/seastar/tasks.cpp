@@ -85,7 +85,7 @@ number compute(std::uint64_t n) {
 }  // namespace
 
 harness::measured fork_noop(const harness::request& r, waiting how) {
-    if (r.choice("resource", {"monotonic", "pool", "frame_pool"}) != "frame_pool") {
+    if (r.choice("resource", {"monotonic", "fresh", "pool", "frame_pool"}) != "frame_pool") {
         throw harness::unsupported_params(
             "Seastar's coroutines take their frames from its own malloc, not from a memory resource of the caller");
     }
@@ -112,7 +112,7 @@ harness::measured yield(const harness::request& r, waiting how) {
 }
 
 harness::measured fib_tasks(const harness::request& r, waiting how) {
-    if (r.choice("shape", {"sequential", "thread", "coroutine", "generator"}) != "coroutine") {
+    if (harness::shape_of(r) != "coroutine") {
         throw harness::unsupported_params(
             "nothing of Seastar is in it: bare has the loop and the generator, std the threads");
     }

@@ -128,7 +128,7 @@ harness::measured fork_pool_expert(const harness::request& r) {
 }
 
 harness::measured fib_tasks(const harness::request& r) {
-    if (r.choice("shape", {"sequential", "thread", "coroutine", "generator"}) != "coroutine") {
+    if (harness::shape_of(r) != "coroutine") {
         throw harness::unsupported_params("oneTBB has tasks, which stand for the coroutines");
     }
     const std::uint64_t n = r.integer("n");

@@ -57,7 +57,7 @@ tmc::task<std::uint64_t> yield_together(std::uint64_t tasks, std::uint64_t yield
 }  // namespace
 
 harness::measured fork_noop(const harness::request& r) {
-    if (r.choice("resource", {"monotonic", "pool", "frame_pool"}) != "frame_pool") {
+    if (r.choice("resource", {"monotonic", "fresh", "pool", "frame_pool"}) != "frame_pool") {
         throw harness::unsupported_params("TooManyCooks' frames come from operator new");
     }
     const std::uint64_t count = r.integer("count");

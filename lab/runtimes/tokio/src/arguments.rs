@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 pub const USAGE: &str = "usage: lab_tokio describe --runtime tokio|tokio_ct\n       \
                          lab_tokio run --runtime tokio|tokio_ct --workload W --params JSON --threads N\n       \
-                         \x20   [--warmup K] [--least-ms M] [--dress plain|expert|kanal]";
+                         \x20   [--warmup K] [--least-ms M] [--dress plain|expert|kanal|debug]";
 
 /// More threads than this are refused: each is a stack, and a slip of the finger would take the machine down.
 const MOST_THREADS: u64 = 1024;
@@ -48,6 +48,8 @@ pub struct Request {
     pub expert: bool,
     /// As an expert would on the channels of the crate kanal.
     pub kanal: bool,
+    /// In a debug build.
+    pub debug: bool,
     params: Map<String, Value>,
 }
 
@@ -93,7 +95,7 @@ pub fn parse(arguments: impl Iterator<Item = String>) -> Result<Command, UsageEr
     let mut threads = None;
     let mut warmup = 1;
     let mut least_ms = 0;
-    let (mut expert, mut kanal) = (false, false);
+    let (mut expert, mut kanal, mut debug) = (false, false, false);
     let mut arguments = arguments;
     while let Some(argument) = arguments.next() {
         let mut value = || arguments.next().ok_or_else(|| UsageError(format!("{argument} needs a value")));
@@ -106,7 +108,7 @@ pub fn parse(arguments: impl Iterator<Item = String>) -> Result<Command, UsageEr
             "--threads" => threads = Some(parse_threads(&value()?)?),
             "--warmup" => warmup = parse_number(&value()?, 0)?,
             "--least-ms" => least_ms = parse_number(&value()?, 0)?,
-            "--dress" => (expert, kanal) = parse_dress(&value()?)?,
+            "--dress" => (expert, kanal, debug) = parse_dress(&value()?)?,
             _ => return Err(UsageError(format!("unknown argument {argument}"))),
         }
     }
@@ -122,6 +124,7 @@ pub fn parse(arguments: impl Iterator<Item = String>) -> Result<Command, UsageEr
             least_ms,
             expert,
             kanal,
+            debug,
         })),
         None => Err(UsageError("a command is required".into())),
     }
@@ -142,13 +145,14 @@ fn parse_params(text: &str) -> Result<Map<String, Value>, UsageError> {
     }
 }
 
-/// Whether it is the expert's, and whether the one of kanal.
-fn parse_dress(name: &str) -> Result<(bool, bool), UsageError> {
+/// Whether it is the expert's, the one of kanal, or the debug build's.
+fn parse_dress(name: &str) -> Result<(bool, bool, bool), UsageError> {
     match name {
-        "plain" => Ok((false, false)),
-        "expert" => Ok((true, false)),
-        "kanal" => Ok((false, true)),
-        _ => Err(UsageError(format!("unknown dress {name}; allowed: plain, expert, kanal"))),
+        "plain" => Ok((false, false, false)),
+        "expert" => Ok((true, false, false)),
+        "kanal" => Ok((false, true, false)),
+        "debug" => Ok((false, false, true)),
+        _ => Err(UsageError(format!("unknown dress {name}; allowed: plain, expert, kanal, debug"))),
     }
 }
 

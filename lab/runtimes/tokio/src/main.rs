@@ -5,6 +5,7 @@ mod arguments;
 mod cachecalc;
 mod channels;
 mod costs;
+mod dispatcher;
 #[cfg(feature = "io")]
 mod echo;
 mod fairness;
@@ -33,6 +34,7 @@ use serde_json::{json, Map, Value};
 use tokio::runtime::{Builder, Runtime};
 
 use arguments::{Command, Flavor, Request, UsageError};
+use dispatcher::Dispatched;
 use measure::{malloc_name, peak_rss_bytes, rss_bytes, Measured};
 use records::Receiver;
 use scenarios::SCENARIOS;
@@ -64,7 +66,7 @@ enum Ability {
 use Ability::{Noted, Supported, Unsupported};
 
 /// Workload, its parameters, and whether Tokio can do it.
-const WORKLOADS: [(&str, &[&str], Ability); 41] = [
+const WORKLOADS: [(&str, &[&str], Ability); 42] = [
     ("accept_churn", &["connections", "in_flight"], Noted("tokio::net, a task a connection")),
     (
         "cachecalc",
@@ -86,6 +88,11 @@ const WORKLOADS: [(&str, &[&str], Ability); 41] = [
     ("channel_rendezvous", &["count"], Noted(RENDEZVOUS)),
     ("channel_spsc", &["count", "capacity"], Noted("tokio::sync::mpsc")),
     ("coroutine_costs", &["step", "count", "live"], Unsupported(NO_FRAME)),
+    (
+        "dispatcher",
+        &["program", "count", "batch", "yields", "steps"],
+        Noted("the document's programs, in a spawned task; tokio::time::sleep has ticks of 1 ms"),
+    ),
     ("echo", &["transport", "processes", "rounds"], Noted("tokio::net; two tasks")),
     ("echo_many", &["connections", "mode", "requests", "bytes", "rate"], Noted("tokio::net, a task a connection")),
     (
@@ -174,6 +181,9 @@ const EXPERTS: [(&str, &str); 16] = [
     ("yield", "a future that wakes its own task and is pending once"),
 ];
 
+/// The one that the document measured in a debug build, which it then is, too.
+const DEBUG: &str = "dispatcher";
+
 /// Those of which an expert may choose the channels, too.
 const KANAL: [&str; 2] = ["partition_receiver", "record_path"];
 
@@ -230,11 +240,18 @@ fn unsupported(request: &Request) -> Result<Option<&'static str>, UsageError> {
             "a current-thread runtime has no thread of its own: its tasks run while a thread blocks on it, and here the \
              threads outside have other things to do",
         ),
+        "dispatcher" => Dispatched::of(request)?.unsupported(request),
         "echo_pool" if single => Some("a pool is asked for: with one thread it is echo_many"),
         "oversubscribed" if single => Some("it has one thread, however many are asked for"),
         "cachecalc_sharded" if !single => Some("a shard is a scheduler of one thread: tokio_ct"),
         "fib_tasks" => {
-            let others = [("sequential", false), ("thread", false), ("generator", false), ("coroutine", true)];
+            let others = [
+                ("sequential", false),
+                ("thread", false),
+                ("held_thread", false),
+                ("generator", false),
+                ("coroutine", true),
+            ];
             (!request.choice("shape", &others)?).then_some("nothing of Tokio is in it: bare has it, std the threads")
         }
         "wait" => {
@@ -261,6 +278,10 @@ fn describe(flavor: Flavor) -> Value {
                         json!(concat!("the channels of the crate kanal ", env!("LAB_KANAL_VERSION")));
                 }
             }
+            if *name == DEBUG {
+                said["dresses"] =
+                    json!({"plain": said["note"].as_str().unwrap_or_default(), "debug": "a debug build, as the document's"});
+            }
             (name.to_string(), said)
         })
         .collect();
@@ -285,7 +306,14 @@ fn runtime(request: &Request) -> Result<Runtime, Box<dyn std::error::Error>> {
     }
     if matches!(
         request.workload.as_str(),
-        "timer_storm" | "cachecalc" | "cachecalc_sharded" | "fairness" | "idle_tasks" | "partition_receiver" | "wait"
+        "timer_storm"
+            | "cachecalc"
+            | "cachecalc_sharded"
+            | "dispatcher"
+            | "fairness"
+            | "idle_tasks"
+            | "partition_receiver"
+            | "wait"
     ) {
         builder.enable_time();
     }
@@ -328,6 +356,7 @@ fn repetition(rt: &Runtime, request: &Request) -> Result<Measured, UsageError> {
             rt.spawn(channels::channel_spsc_expert(integer("count")?, integer("capacity")?))
         }
         "channel_spsc" => rt.spawn(channels::channel_spsc(integer("count")?, integer("capacity")?)),
+        "dispatcher" => rt.spawn(dispatcher::run(Dispatched::of(request)?)),
         "fairness" => {
             let waits = request.choice("waits", &fairness::WAITS)?;
             rt.spawn(fairness::fairness(waits, integer("jobs")?, integer("step_us")?))
@@ -429,6 +458,7 @@ fn items(request: &Request) -> Result<u64, UsageError> {
         "cachecalc_sharded" => integer("shards")? * integer("rounds")? * integer("tasks")?,
         "accept_churn" => integer("connections")?,
         "call_overhead" => integer("calls")?,
+        "dispatcher" => integer("count")?,
         "echo" => integer("rounds")?,
         "echo_many" | "echo_pool" => integer("requests")?,
         "file_read" => integer("reads")?,
@@ -483,6 +513,12 @@ fn run(request: &Request) -> Result<Value, Box<dyn std::error::Error>> {
     if request.kanal && !KANAL.contains(&request.workload.as_str()) {
         return Err(UsageError(format!("{} has no dress kanal", request.workload)).into());
     }
+    if request.debug && request.workload != DEBUG {
+        return Err(UsageError(format!("{} has no dress debug", request.workload)).into());
+    }
+    if request.debug && !cfg!(debug_assertions) {
+        return Err(go_on_as("../debug/lab_tokio"));
+    }
     if request.workload == "outside_wake" {
         outside::stay_on(request.integer("cpus")?)?;
     }
@@ -513,10 +549,20 @@ fn run_io(request: &Request) -> Result<Value, Box<dyn std::error::Error>> {
 /// binary.
 #[cfg(not(feature = "io"))]
 fn run_io(_request: &Request) -> Result<Value, Box<dyn std::error::Error>> {
+    Err(go_on_as("../io/release/lab_tokio"))
+}
+
+/// Another build of this adapter, beside this one. Returns only why it could not.
+fn go_on_as(other: &str) -> Box<dyn std::error::Error> {
     use std::os::unix::process::CommandExt;
-    let other = std::env::current_exe()?.with_file_name("../io/release/lab_tokio");
-    let error = std::process::Command::new(&other).args(std::env::args_os().skip(1)).exec();
-    Err(format!("cannot start {}: {error}", other.display()).into())
+    match std::env::current_exe() {
+        Ok(this) => {
+            let other = this.with_file_name(other);
+            let error = std::process::Command::new(&other).args(std::env::args_os().skip(1)).exec();
+            format!("cannot start {}: {error}", other.display()).into()
+        }
+        Err(error) => error.into(),
+    }
 }
 
 /// The warm-ups, and then as many passes as are asked for: what a run prints.

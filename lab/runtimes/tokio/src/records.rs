@@ -163,15 +163,15 @@ pub struct Work {
     pub steps: u64,
 }
 
-type Batch = Vec<u64>;
+pub type Batch = Vec<u64>;
 
 impl Work {
-    fn batches(self) -> u64 {
+    pub fn batches(self) -> u64 {
         self.records.div_ceil(self.batch)
     }
 
     /// What the reader gives as number `index`, counted from 0.
-    fn read(self, index: u64) -> Batch {
+    pub fn read(self, index: u64) -> Batch {
         let first = index * self.batch;
         (first + 1..=(first + self.batch).min(self.records)).collect()
     }
@@ -187,17 +187,17 @@ pub fn partition_of(key: u64, partitions: u64) -> usize {
 }
 
 /// What makes a result of each record, some 5 us for 4 000 steps.
-struct Engine {
+pub struct Engine {
     steps: u64,
-    sum: u64,
+    pub sum: u64,
 }
 
 impl Engine {
-    fn new(work: Work) -> Self {
+    pub fn new(work: Work) -> Self {
         Self { steps: work.steps, sum: 0 }
     }
 
-    fn process(&mut self, record: u64) {
+    pub fn process(&mut self, record: u64) {
         let mut value = record;
         for _ in 0..self.steps {
             value = value.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
