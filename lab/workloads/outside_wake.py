@@ -23,9 +23,16 @@ def _case(workers: int, cpus: int, gap_us: int, requests: int) -> dict[str, Any]
     return {"workers": workers, "cpus": cpus, "gap_us": gap_us, "requests": requests}
 
 
+# A request after a second in which the pool had nothing to do: workers sleep deeply, and their memory has gone cold. The
+# warm-up is the request before it.
+IDLE_US = 1_000_000
+AFTER_IDLENESS = [_case(2, 2, IDLE_US, 1)]
+
+
 def cases(size: str) -> list[dict[str, Any]]:
     requests = {"smoke": 100, "base": 2_000, "large": 20_000}[size]
-    return [_case(workers, cpus, gap, requests) for workers, cpus in ((1, 1), (1, 2), (2, 2)) for gap in (0, 100)]
+    often = [_case(workers, cpus, gap, requests) for workers, cpus in ((1, 1), (1, 2), (2, 2)) for gap in (0, 100)]
+    return often if size == "smoke" else often + AFTER_IDLENESS
 
 
 # The cases of the suite quick: enough requests for the p99 of a repetition.

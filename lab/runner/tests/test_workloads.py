@@ -296,8 +296,18 @@ class Definitions(unittest.TestCase):
     def test_a_crowd_has_more_workers_than_the_process_has_cpus_and_no_more_than_an_adapter_takes(self) -> None:
         for size in catalog.SIZES:
             for params in WORKLOADS["oversubscribed"].cases(size):
-                self.assertGreater(params["workers"], WORKLOADS["oversubscribed"].THREADS)
+                if size != "large":
+                    self.assertGreater(params["workers"], WORKLOADS["oversubscribed"].THREADS)
                 self.assertLessEqual(params["workers"], MOST_THREADS)
+
+    def test_a_pool_outgrows_its_cpus_in_steps(self) -> None:
+        workers = {params["workers"] for params in WORKLOADS["oversubscribed"].cases("large")}
+        self.assertEqual(workers, {1, 2, 4, 8, 16, 32, 64, 1_000})
+
+    def test_a_pool_is_asked_after_a_second_of_idleness_and_no_smoke_run_waits_for_that(self) -> None:
+        wake = WORKLOADS["outside_wake"]
+        self.assertIn({"workers": 2, "cpus": 2, "gap_us": 1_000_000, "requests": 1}, wake.cases("base"))
+        self.assertLess(max(params["gap_us"] for params in [*wake.cases("smoke"), *wake.QUICK]), 1_000)
 
     def test_the_small_trees_have_the_nodes_that_their_definition_gives_and_the_named_ones_those_published(self) -> None:
         unbalanced = WORKLOADS["unbalanced"]
