@@ -58,6 +58,10 @@ class Experts(unittest.TestCase):
             self.assertIn("recv_many", experts[name], name)
         self.assertIn('const KANAL: [&str; 2] = ["partition_receiver", "record_path"];', text)
 
+    def test_who_serves_connections_tells_what_an_idle_one_holds(self) -> None:
+        for name in ("common/load_client.cpp", "go/sockets.go", "tokio/src/servers.rs"):
+            self.assertIn('"connection_bytes"', source(name), name)
+
     def test_the_floor_of_io_socket_may_spin(self) -> None:
         self.assertIn('add_dress("io_socket", "spin"', source("bare/main.cpp"))
 

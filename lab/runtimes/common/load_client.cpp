@@ -46,7 +46,10 @@ std::vector<std::string> arguments(const request& r, std::uint16_t port) {
 
 }  // namespace
 
-load_client::load_client(const request& r, std::uint16_t port) {
+load_client::load_client(const request& r, std::uint16_t port)
+    // Those of accept_churn have ended with their pass.
+    : connections_{r.workload() == "accept_churn" ? 0 : r.integer("connections")},
+      bytes_before_{rss_bytes()} {
     std::array<int, 2> orders{};
     std::array<int, 2> reports{};
     if (pipe2(orders.data(), O_CLOEXEC) != 0 || pipe2(reports.data(), O_CLOEXEC) != 0) {
@@ -100,7 +103,17 @@ std::uint64_t load_client::pass(stopwatch& watch) {
     for (const auto& [name, value] : report.at("figures").items()) {
         watch.figure(name, value.get<double>());
     }
+    tell_connections(watch);
     return std::stoull(report.at("answer").get<std::string>());
+}
+
+void load_client::tell_connections(stopwatch& watch) const {
+    constexpr std::uint64_t told_from = 1'000;
+    if (connections_ >= told_from) {
+        const std::uint64_t bytes = rss_bytes();
+        const std::uint64_t more = bytes > bytes_before_ ? bytes - bytes_before_ : 0;
+        watch.figure("connection_bytes", static_cast<double>(more) / static_cast<double>(connections_));
+    }
 }
 
 std::string load_client::line() {

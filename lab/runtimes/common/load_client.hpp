@@ -26,7 +26,12 @@ public:
 
 private:
     [[nodiscard]] std::string line();
+    // The memory that this process has more of since the client was made, for each connection that waits for its next
+    // request: a figure where they are so many that pages tell them.
+    void tell_connections(stopwatch& watch) const;
 
+    std::uint64_t connections_ = 0;
+    std::uint64_t bytes_before_ = 0;
     pid_t process_ = -1;
     int orders_ = -1;
     std::FILE* reports_ = nullptr;

@@ -43,6 +43,7 @@ func underLoad(r *request, settings net.ListenConfig, name string, options []str
 			go handle(connection)
 		}
 	}()
+	before := rss()
 	program := os.Getenv("LAB_LOAD")
 	if program == "" {
 		self, err := os.Executable()
@@ -83,8 +84,19 @@ func underLoad(r *request, settings net.ListenConfig, name string, options []str
 		answer, err := strconv.ParseUint(said.Answer, 10, 64)
 		must(err)
 		watch.figures = said.Figures
+		tellConnections(r, watch, before)
 		return answer
 	}
+}
+
+// tellConnections has the memory that this process has more of since the client was made, for each connection that waits
+// for its next request, where they are so many that pages tell them. Those of accept_churn have ended with their pass.
+func tellConnections(r *request, watch *stopwatch, before uint64) {
+	const toldFrom = 1_000
+	if r.workload == "accept_churn" || r.integer("connections") < toldFrom {
+		return
+	}
+	watch.figure("connection_bytes", grownSince(before)/float64(r.integer("connections")))
 }
 
 // option is a parameter as lab_load takes it.

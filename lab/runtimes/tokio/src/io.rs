@@ -62,7 +62,8 @@ fn compute_beside(rt: &Runtime, step: Duration, says_so: bool) {
 impl Kept {
     pub fn new(rt: &Runtime, request: &Request) -> Result<Self, Box<dyn Error>> {
         let load = |churn, names| -> Result<Self, Box<dyn Error>> {
-            Ok(Self::Load(UnderLoad::new(rt, churn, load_options(request, names)?)?))
+            let connections = if churn { 0 } else { request.integer("connections")? };
+            Ok(Self::Load(UnderLoad::new(rt, churn, connections, load_options(request, names)?)?))
         };
         match request.workload.as_str() {
             "accept_churn" => load(true, &["connections", "in_flight"]),

@@ -16,7 +16,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::task::{spawn, spawn_blocking};
 
 use crate::channels::OrderedSum;
-use crate::measure::{wrong, Measured, Stopwatch};
+use crate::measure::{rss_bytes, wrong, Measured, Stopwatch};
 
 const BUFFER_BYTES: usize = 4_096;
 
@@ -44,6 +44,10 @@ pub struct UnderLoad {
     /// Both for a pass, which hands them to a thread that may wait.
     pipes: Option<(ChildStdin, BufReader<ChildStdout>)>,
     pub figures: Figures,
+    /// Those that stay open behind a pass.
+    connections: u64,
+    /// What this process had in memory before they came.
+    bytes_before: u64,
 }
 
 impl Drop for UnderLoad {
@@ -63,7 +67,8 @@ fn load_program() -> io::Result<std::path::PathBuf> {
 
 impl UnderLoad {
     /// `options` are those of `lab_load`, but for the port.
-    pub fn new(rt: &Runtime, churn: bool, options: Vec<String>) -> io::Result<Self> {
+    pub fn new(rt: &Runtime, churn: bool, connections: u64, options: Vec<String>) -> io::Result<Self> {
+        let bytes_before = rss_bytes();
         let listener = rt.block_on(TcpListener::bind((Ipv4Addr::LOCALHOST, 0)))?;
         let port = listener.local_addr()?.port().to_string();
         rt.spawn(async move {
@@ -84,7 +89,8 @@ impl UnderLoad {
             .spawn()?;
         let orders = client.stdin.take().expect("stdin is piped");
         let reports = BufReader::new(client.stdout.take().expect("stdout is piped"));
-        let mut load = Self { client, pipes: Some((orders, reports)), figures: Figures::new() };
+        let mut load =
+            Self { client, pipes: Some((orders, reports)), figures: Figures::new(), connections, bytes_before };
         if load.line(rt, "")? != "ready\n" {
             return Err(wrong("the load did not connect"));
         }
@@ -113,7 +119,18 @@ impl UnderLoad {
         if let Some(figures) = said["figures"].as_object() {
             self.figures = figures.iter().filter_map(|(name, value)| Some((name.clone(), value.as_f64()?))).collect();
         }
+        self.tell_connections();
         Ok(measured.answer(answer))
+    }
+
+    /// The memory that this process has more of, for each connection that waits for its next request, where they are so
+    /// many that pages tell them.
+    fn tell_connections(&mut self) {
+        const TOLD_FROM: u64 = 1_000;
+        if self.connections >= TOLD_FROM {
+            let more = rss_bytes().saturating_sub(self.bytes_before) as f64;
+            self.figures.insert("connection_bytes".into(), more / self.connections as f64);
+        }
     }
 }
 
