@@ -166,7 +166,7 @@ def _variant(variant: str, wait: int) -> Term:
 
 
 def _sharded(wait: int, shards: int = 2) -> Term:
-    return case("cachecalc_sharded", shards=shards, rounds=100, tasks=1_000 // shards, wait_us=wait)
+    return case("cachecalc_sharded", shards=shards, rounds=100 if shards == 2 else 20, tasks=1_000 // shards, wait_us=wait)
 
 
 # Linux, in a container with four CPUs, and macOS; wall time of an iteration, 8 and 64 us.
