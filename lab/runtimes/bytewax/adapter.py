@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import gc
 import json
 import platform
@@ -71,6 +72,10 @@ def peak_rss_bytes() -> int:
 
 
 def cpu_ns() -> int:
+    # The kernel accounts for a thread when it leaves its processor, at a tick, and when its clock is read.
+    for task in Path("/proc/self/task").iterdir():
+        with contextlib.suppress(OSError):
+            time.clock_gettime(~int(task.name) << 3 | 6)
     used = resource.getrusage(resource.RUSAGE_SELF)
     return round((used.ru_utime + used.ru_stime) * 1e9)
 

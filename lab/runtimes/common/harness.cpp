@@ -6,7 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <ctime>
 #include <dlfcn.h>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <optional>
@@ -29,6 +31,21 @@ std::string compiler() {
     return "g++ " + std::to_string(__GNUC__) + "." + std::to_string(__GNUC_MINOR__) + "." +
            std::to_string(__GNUC_PATCHLEVEL__);
 #endif
+}
+
+std::int64_t cpu_of(clockid_t clock) noexcept {
+    timespec used{};
+    clock_gettime(clock, &used);
+    return std::int64_t{used.tv_sec} * 1'000'000'000 + used.tv_nsec;
+}
+
+std::vector<clockid_t> clocks_of_threads() {
+    std::vector<clockid_t> clocks;
+    for (const auto& task : std::filesystem::directory_iterator{"/proc/self/task"}) {
+        // As pthread_getcpuclockid() makes it, which needs a pthread_t.
+        clocks.push_back(static_cast<clockid_t>(~std::stoul(task.path().filename()) << 3 | 6));
+    }
+    return clocks;
 }
 
 std::int64_t process_cpu_ns() noexcept {
@@ -160,8 +177,16 @@ std::string request::choice(std::string_view name, std::initializer_list<std::st
     throw usage_error{message};
 }
 
+void stopwatch::account() const noexcept {
+    for (const clockid_t clock : clocks_) {
+        cpu_of(clock);
+    }
+}
+
 void stopwatch::start() noexcept {
     wall_ns_ = -1;
+    clocks_ = clocks_of_threads();
+    account();
     cpu_began_ns_ = process_cpu_ns();
     began_ = std::chrono::steady_clock::now();
 }
@@ -176,7 +201,11 @@ void stopwatch::go_on() noexcept {
 
 void stopwatch::stop() noexcept {
     wall_ns_ = std::chrono::nanoseconds{std::chrono::steady_clock::now() - began_}.count();
-    cpu_ns_ = process_cpu_ns() - cpu_began_ns_;
+    const std::int64_t stopped = cpu_of(CLOCK_THREAD_CPUTIME_ID);
+    account();
+    const std::int64_t used = process_cpu_ns();
+    const std::int64_t accounting = cpu_of(CLOCK_THREAD_CPUTIME_ID) - stopped;
+    cpu_ns_ = std::max<std::int64_t>(used - accounting - cpu_began_ns_, 0);  // `used` is in microseconds
 }
 
 void stopwatch::item_took(std::chrono::nanoseconds latency) {
