@@ -26,9 +26,11 @@ from typing import IO
 import tree
 
 SETUP = Path("scripts/setup")
-SEASTAR = Path("lab/runtimes/seastar/packages.txt")
-# What installs the packages of a root: scripts/setup with an argument, or a list.
-RECIPES = {"bookworm": [str(SETUP), "--lab", "--kafka"], "trixie": [str(SETUP), "--gcc"], "sid": []}
+# What installs the packages of a root: scripts/setup with an argument, or a list in a file.
+RECIPES: dict[str, list[str] | Path] = {
+    "bookworm": [str(SETUP), "--lab", "--kafka"], "trixie": [str(SETUP), "--gcc"],
+    "sid": Path("lab/runtimes/seastar/packages.txt"),
+    "compilers-trixie": Path("tools/compilers/trixie.txt"), "compilers-sid": Path("tools/compilers/sid.txt")}
 # In a root: what it was made of.
 MADE_OF = "made-of.txt"
 # What apt is told of fetching. The rest of its configuration names files of this machine.
@@ -71,9 +73,10 @@ def names(packages: str) -> list[str]:
 
 def recipe(suite: str) -> str:
     """The text that a root is made of: another one asks for another root."""
-    if not RECIPES[suite]:
-        return "".join(f"{name}\n" for name in names((tree.ROOT / SEASTAR).read_text(encoding="utf-8")))
-    return f"{' '.join(RECIPES[suite])} {sha256((tree.ROOT / SETUP).read_bytes()).hexdigest()}\n"
+    made_by = RECIPES[suite]
+    if isinstance(made_by, Path):
+        return "".join(f"{name}\n" for name in names((tree.ROOT / made_by).read_text(encoding="utf-8")))
+    return f"{' '.join(made_by)} {sha256((tree.ROOT / SETUP).read_bytes()).hexdigest()}\n"
 
 
 def is_made(suite: str) -> bool:
@@ -174,16 +177,18 @@ def make(suite: str, root: Path, log: Path) -> None:
         raise RootError("apt has no archive of Debian")
     # debootstrap has no configuration of apt's: what fetches for it asks the environment.
     told = environment() | {f"{scheme}_proxy": each for scheme in ("http", "https") if (each := proxy(scheme))}
-    run(log, "debootstrap", *NAMESPACE, "debootstrap", "--variant=minbase", suite, root, source, env=told)
-    packages = [] if RECIPES[suite] else recipe(suite).splitlines()
-    suites = [suite, *sorted({name.partition("/")[2] for name in packages if "/" in name})]
+    debian = suite.removeprefix("compilers-")
+    run(log, "debootstrap", *NAMESPACE, "debootstrap", "--variant=minbase", debian, root, source, env=told)
+    made_by = RECIPES[suite]
+    packages = recipe(suite).splitlines() if isinstance(made_by, Path) else []
+    suites = [debian, *sorted({name.partition("/")[2] for name in packages if "/" in name} - {debian})]
     apt = root / "etc" / "apt"
     (apt / "sources.list").write_text("".join(f"deb {source} {each} main\n" for each in suites), encoding="utf-8")
     (apt / "apt.conf.d" / "99coflux").write_text(f'APT::Install-Recommends "false";\nAcquire::Retries "3";\n{fetching()}', encoding="utf-8")
     # It is made anew where it breaks: dpkg need not wait for the disk.
     (root / "etc" / "dpkg" / "dpkg.cfg.d" / "coflux").write_text("force-unsafe-io\n", encoding="utf-8")
-    install = [RECIPES[suite]] if RECIPES[suite] else \
-        [["apt-get", "-q", "update"], ["apt-get", "-q", "install", "--yes", "ca-certificates", *packages]]
+    install = [["apt-get", "-q", "update"], ["apt-get", "-q", "install", "--yes", "ca-certificates", *packages]] \
+        if isinstance(made_by, Path) else [made_by]
     for command in [*install, ["apt-get", "clean"]]:
         run(log, f"{' '.join(command[:3])}, in the root,", *inside(root, command, certificates=False))
 
@@ -291,6 +296,7 @@ def main() -> int:
         epilog="suites:\n  bookworm  an empty Debian 12 with what scripts/setup --lab --kafka installs\n"
                "  trixie    an empty Debian 13 with what scripts/setup --gcc installs: g++ 14\n"
                "  sid       what the lab's adapter of Seastar needs\n"
+               "  compilers-trixie, compilers-sid  the compilers of scripts/matrix\n"
                f"They stand in {cache_folder()}, and are made anew where scripts/setup or the list of packages has changed.")
     parser.add_argument("--path", action="store_true", help="print where the root is, and fail where there is none")
     parser.add_argument("--remove", action="store_true", help="remove the roots of these suites, or all")

@@ -40,10 +40,12 @@ class RootTest(unittest.TestCase):
         self.addCleanup(made.cleanup)
         self.root = Path(made.name).resolve()
         self.sources = self.root / "checkout"
-        for name in (debian_root.SETUP, debian_root.SEASTAR):
-            (self.sources / name).parent.mkdir(parents=True)
+        lists = [recipe for recipe in debian_root.RECIPES.values() if isinstance(recipe, Path)]
+        for name in (debian_root.SETUP, *lists):
+            (self.sources / name).parent.mkdir(parents=True, exist_ok=True)
         (self.sources / debian_root.SETUP).write_text("packages=(a)\n", encoding="utf-8")
-        (self.sources / debian_root.SEASTAR).write_text("# why\nthing-dev\nold-dev/trixie\n", encoding="utf-8")
+        for name in lists:
+            (self.sources / name).write_text("# why\nthing-dev\nold-dev/trixie\n", encoding="utf-8")
         self.calls: list[tuple[str, list[str], dict[str, str]]] = []
         self.fails = ""
         self.archives = ARCHIVES
@@ -100,6 +102,14 @@ class Making(RootTest):
         self.provide("sid")
         self.assertEqual((debian_root.folder("sid") / "etc/apt/sources.list").read_text(encoding="utf-8"),
                          "deb http://mirror.invalid/debian/ sid main\ndeb http://mirror.invalid/debian/ trixie main\n")
+        (_, words, _), = [call for call in self.calls if "apt-get -q install" in call[0]]
+        self.assertEqual(words[-2:], ["thing-dev", "old-dev/trixie"])
+
+    def test_a_second_root_of_a_suite_has_its_own_list(self) -> None:
+        self.provide("compilers-trixie")
+        self.assertEqual(self.calls[0][1][-3], "trixie")
+        self.assertEqual((debian_root.folder("compilers-trixie") / "etc/apt/sources.list").read_text(encoding="utf-8"),
+                         "deb http://mirror.invalid/debian/ trixie main\n")
         (_, words, _), = [call for call in self.calls if "apt-get -q install" in call[0]]
         self.assertEqual(words[-2:], ["thing-dev", "old-dev/trixie"])
 

@@ -33,6 +33,7 @@ WRONG = {
                     (["--workload", "foo"], "workloads: "), (["--compare", "/none"], "no results.json")],
     "scripts/check": [(["no-such-commit"], "no commit 'no-such-commit'"), (["HEAD", "HEAD"], "takes one commit")],
     "scripts/ladder": [(["stray"], "stray"), (["--from", "foo"], "unknown step 'foo'"), (["--from"], "needs a value")],
+    "scripts/matrix": [(["stray"], "unknown row 'stray'"), (["--inside", "x"], "invalid choice: 'x'")],
     "scripts/mutate": [(["stray"], "stray"), (["--sample", "x"], "--sample")],
     "scripts/root": [([], "takes one suite"), (["stray"], "unknown suite 'stray'"), (["trixie", "sid"], "takes one suite"),
                      (["trixie", "--"], "no command"), (["--path", "trixie", "--", "true"], "with a suite alone")],
