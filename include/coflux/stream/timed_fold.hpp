@@ -211,5 +211,15 @@ template <typename State, typename U, typename OnValue, typename OnTimer>
 [[nodiscard]] timed_fold_stage<State, U, OnValue, OnTimer> timed_fold(OnValue on_value, OnTimer on_timer) {
     return {std::move(on_value), std::move(on_timer)};
 }
+/// Timers have no table: this says so.
+template <typename State, typename U, typename OnValue, typename OnTimer, typename Place>
+    requires requires(const Place& in) { in.template make<int, State>(); }
+[[nodiscard]] timed_fold_stage<State, U, OnValue, OnTimer> timed_fold(OnValue on_value, OnTimer on_timer, Place) {
+    static_assert(
+        !std::is_same_v<Place, Place>,
+        "coflux: a timed_fold() has no table of a database: its timers ask for keys by time, so its states are "
+        "in memory; fold(f, table) keeps states there");
+    return {std::move(on_value), std::move(on_timer)};
+}
 
 }  // namespace coflux::stream

@@ -145,5 +145,16 @@ template <typename Aggregate, detail::table_of_panes Place, typename Emit = emit
 [[nodiscard]] auto window(detail::pane_spec windows, Aggregate a, Place in, window_options<Emit, Late> options = {}) {
     return window(detail::pane_spec_in<Place>{windows.grid, std::move(in)}, std::move(a), std::move(options));
 }
+/// Sessions and windows by count have no table: this says so.
+template <typename Spec, typename Aggregate, detail::table_of_panes Place, typename Emit = emit_final,
+          typename Late = drop_late>
+    requires(!std::is_same_v<Spec, detail::pane_spec>)
+[[nodiscard]] auto window(Spec windows, Aggregate a, Place, window_options<Emit, Late> options = {}) {
+    static_assert(
+        !detail::table_of_panes<Place>,
+        "coflux: a window() in a table of a database is tumbling() or sliding(): sessions and windows by count "
+        "ask for keys in another order than that of the table, so their states are in memory");
+    return window(std::move(windows), std::move(a), std::move(options));
+}
 
 }  // namespace coflux::stream
