@@ -35,6 +35,8 @@ WRONG = {
     "scripts/ladder": [(["stray"], "stray"), (["--from", "foo"], "unknown step 'foo'"), (["--from"], "needs a value")],
     "scripts/matrix": [(["stray"], "unknown row 'stray'"), (["--inside", "x"], "invalid choice: 'x'")],
     "scripts/mutate": [(["stray"], "stray"), (["--sample", "x"], "--sample")],
+    "scripts/new": [([], "takes one FOLDER"), (["a", "b"], "takes one FOLDER"), (["a-b"], "'a-b' is no name"),
+                    (["coflux"], "'coflux' is no name")],
     "scripts/root": [([], "takes one suite"), (["stray"], "unknown suite 'stray'"), (["trixie", "sid"], "takes one suite"),
                      (["trixie", "--"], "no command"), (["--path", "trixie", "--", "true"], "with a suite alone")],
     "scripts/setup": [(["stray"], "stray"), (["--lab", "--gcc"], "exclude each other")],
