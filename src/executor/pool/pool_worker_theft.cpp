@@ -4,13 +4,21 @@
 #include "pool_worker.hpp"
 
 namespace coflux::detail {
+namespace {
+
+constexpr unsigned victims_in_a_row = 8;  // after a look at what all may take
+
+}  // namespace
 
 /// One look at each of the others. The queues that all take from do not wait until all have been looked at.
 std::coroutine_handle<> pool_worker::steal() noexcept {
     random_ = random_ * 1664525U + 1013904223U;
+    unsigned looks = 0;
     return victims_.first(position_, pool_.workers_.size(), random_, [&](std::size_t i) {
-        const auto shared = take_shared();
-        return shared ? shared : steal_from(*pool_.workers_[i]);
+        if (looks++ % victims_in_a_row == 0) {
+            if (const auto h = take_shared()) return h;
+        }
+        return steal_from(*pool_.workers_[i]);
     });
 }
 
