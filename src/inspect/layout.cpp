@@ -2,6 +2,7 @@
 
 #include <cstddef>
 
+#include <coflux/combine/detail/some_awaiter.hpp>
 #include <coflux/core/detail/frame/frame.hpp>
 #include <coflux/core/detail/promise/promise_base.hpp>
 #include <coflux/core/detail/wait/wait_operation.hpp>
@@ -93,6 +94,16 @@ struct layout_access {
             .large_offset = offsetof(large_block, offset),
             .large_entry = offsetof(large_block, entry),
             .large_header = sizeof(large_block),
+            .word_from_resource = frame_flags::from_resource,
+            .word_freed_at_once = frame_flags::freed_at_once,
+            .record_size = sizeof(wait_record),
+            .record_of = offsetof(wait_record, of),
+            .record_waiting = offsetof(wait_record, waiting),
+            .wait_next = offsetof(wait_operation, published_next_),
+            .environment_record = offsetof(environment, waits_),
+            .mark_has_waits = environment::has_waits,
+            .some_child = offsetof(some_node, child),
+            .some_of = offsetof(some_node, of),
         };
     }
 };

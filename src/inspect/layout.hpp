@@ -103,6 +103,22 @@ struct debug_layout {
     std::uint32_t large_offset;
     std::uint32_t large_entry;
     std::uint32_t large_header;  // its size
+
+    // Frames of other resources than the pool: the memory may stay when the coroutine has gone.
+    std::uint32_t word_from_resource;
+    std::uint32_t word_freed_at_once;  // nothing says whether the frame is in use
+    // A record of waits, alone in a block of its size: the environment that it belongs to, which has `mark_has_waits`
+    // and the record's address at `environment_record`; the first wait in it; in a wait the next.
+    std::uint32_t record_size;
+    std::uint32_t record_of;
+    std::uint32_t record_waiting;
+    std::uint32_t wait_next;
+    std::uint32_t environment_record;
+    std::uint32_t mark_has_waits;
+    // A waiter without a promise, one of a wait for some of several: the child's control, and a pointer to the wait,
+    // which begins with a pointer to the promise.
+    std::uint32_t some_child;
+    std::uint32_t some_of;
 };
 
 }  // namespace coflux::detail

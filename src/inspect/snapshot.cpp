@@ -5,41 +5,11 @@
 
 #include <coflux/base/atomic.hpp>
 
-#include "inspect/layout.hpp"
+#include "inspect/memory/memory_words.hpp"
+#include "inspect/memory/snapshot_tables.hpp"
 
 namespace coflux::detail::inspection {
-
-/// Needed while the snapshot is taken; in pages of the system.
-struct snapshot::tables {
-    os::mapped_part parts[most_parts];
-    std::size_t part_count;
-    std::size_t last_part[2];  // of a look for data, and for code
-    known_object objects[cached];
-    known_waiter waiters[cached];
-    known_kind kinds[cached];
-    known_holder holders[cached];
-    char copies[bytes_at_once];
-};
-
 namespace {
-
-constexpr const debug_layout& at = coflux_debug_layout;
-
-template <typename T = std::uint64_t>
-T load(const char* from, std::size_t offset = 0) noexcept {
-    T value;
-    std::memcpy(&value, from + offset, sizeof value);
-    return value;
-}
-
-bool read(std::uint64_t from, void* into, std::size_t size) noexcept {
-    const os::memory_piece piece{from, size};
-    return os::read_own_memory(&piece, 1, into) == size;
-}
-
-bool read_word(std::uint64_t from, std::uint64_t& word) noexcept {
-    return read(from, &word, sizeof word);
-}
 
 /// As much of a string as can be read, up to its end: memory may end behind it.
 void read_text(std::uint64_t from, char* text, std::size_t most) noexcept {
@@ -56,20 +26,11 @@ bool is_printable(const char* text) noexcept {
     return std::all_of(text, text + std::strlen(text), [](char c) { return c >= ' ' && c != '\x7f'; });
 }
 
-std::size_t cache_place(std::uint64_t address, std::size_t size) noexcept {
-    return (address * 0x9e3779b97f4a7c15U >> 32) % size;
-}
-
 std::uint32_t mixed(std::uint64_t a, std::uint64_t b, std::uint64_t c, std::uint64_t d) noexcept {
     std::uint64_t h = a;
     for (const std::uint64_t next : {b, c, d}) h = (h ^ (h >> 29)) * 0x9e3779b97f4a7c15U + next;
     h = (h ^ (h >> 32)) * 0x9e3779b97f4a7c15U;
     return static_cast<std::uint32_t>(h >> 32);
-}
-
-std::uint32_t print_of(const char* control) noexcept {
-    return mixed(load(control, at.join), load(control, at.place), load<std::uint32_t>(control, at.word),
-                 load(control, at.control_size));
 }
 
 /// In place of where the control is in a block: it holds no frame.
@@ -96,6 +57,11 @@ std::size_t block_size(std::uint32_t size_class) noexcept {
 
 }  // namespace
 
+std::uint32_t print_of(const char* control) noexcept {
+    return mixed(load(control, at.join), load(control, at.place), load<std::uint32_t>(control, at.word),
+                 load(control, at.control_size));
+}
+
 // --- the steps -------------------------------------------------------------------------------------------------------
 
 snapshot::snapshot() noexcept {
@@ -106,13 +72,18 @@ snapshot::snapshot() noexcept {
     tables_->part_count = os::own_mapped_parts(tables_->parts, most_parts);
     list_slabs();
     if (slabs_ == nullptr || all_ == nullptr) return;
-    for_each_slab([this](slab_copy& s, const char* copy) { find_in(s, copy); });
+    for_each_slab(0, slab_count_, [this](slab_copy& s, const char* copy) { find_in(s, copy); });
+    begin_others();
+    for_each_slab(slab_count_, slab_count_ + record_slabs_,
+                  [this](const slab_copy& s, const char* copy) { look_at_records(s, copy); });
+    follow_all();
     resolve_waits();
     resolve_calls();
     resolve_parents();
     resolve_holders();
     find_running();
-    for_each_slab([this](const slab_copy& s, const char* copy) { look_again(s, copy); });
+    for_each_slab(0, slab_count_, [this](const slab_copy& s, const char* copy) { look_again(s, copy); });
+    look_again_at_others();
     for (std::uint32_t i = 0; i < count_; ++i) {
         valid_ += all_[i].valid ? 1 : 0;
         moving_ += all_[i].valid && all_[i].moving ? 1 : 0;
@@ -124,6 +95,7 @@ snapshot::~snapshot() {
     if (tables_ != nullptr) os::unmap_pages(tables_, tables_bytes_);
     if (slabs_ != nullptr) os::unmap_pages(slabs_, slabs_bytes_);
     if (all_ != nullptr) os::unmap_pages(all_, all_bytes_);
+    if (others_ != nullptr) os::unmap_pages(others_, other_room_ * sizeof(other_frame));
 }
 
 void snapshot::list_slabs() noexcept {
@@ -145,39 +117,43 @@ void snapshot::list_slabs() noexcept {
                 ++blocks;
                 continue;
             }
-            // A block of one granule is too small for a frame.
-            if (e == 0 || size_class == at.free_class || size_class == 0) continue;
+            if (e == 0 || size_class == at.free_class) continue;
             const auto block = static_cast<std::uint32_t>(block_size(size_class));
             slabs_[slab_count_++] = {
                 e & ~std::uint64_t{at.class_bits}, at.slab_bytes, block, 0, static_cast<std::uint32_t>(index), 0, 0};
-            blocks += at.slab_bytes / block;
+            if (block != at.record_size) blocks += at.slab_bytes / block;
         }
     }
-    std::sort(slabs_, slabs_ + slab_count_,
-              [](const slab_copy& a, const slab_copy& b) { return a.address < b.address; });
+    slab_copy* const end = slabs_ + slab_count_;
+    slab_copy* const records =
+        std::partition(slabs_, end, [](const slab_copy& s) { return s.block != at.record_size; });
+    slab_count_ = static_cast<std::size_t>(records - slabs_);
+    record_slabs_ = static_cast<std::size_t>(end - records);
+    std::sort(slabs_, records, [](const slab_copy& a, const slab_copy& b) { return a.address < b.address; });
     all_bytes_ = (blocks + 1) * sizeof(found_coroutine);
     all_ = static_cast<found_coroutine*>(os::map_pages(all_bytes_));
 }
 
-/// The block behind this header, if there still is one that a frame fits into.
+/// The block behind this header, if there still is one that a frame or a record fits into.
 void snapshot::list_large(std::uint64_t header, std::uint32_t index) noexcept {
     char copy[64];
     if (!read(header, copy, at.large_header) || load<std::uint32_t>(copy, at.large_entry) != index) return;
     const std::uint64_t bytes = std::min<std::uint64_t>(load(copy, at.large_bytes), most_bytes);
     const auto offset = load<std::uint32_t>(copy, at.large_offset);
-    if (bytes < at.control_size + at.promise + at.environment_size || offset + bytes > bytes_at_once) return;
+    const bool fits = bytes == at.record_size || bytes >= at.control_size + at.promise + at.environment_size;
+    if (!fits || offset + bytes > bytes_at_once) return;
     const auto size = static_cast<std::uint32_t>(bytes / found_coroutine::unit * found_coroutine::unit);
     slabs_[slab_count_++] = {header + offset, size, size, offset, index, 0, 0};
 }
 
 /// Those that can be read, and still are what they were.
 template <typename F>
-void snapshot::for_each_slab(F f) noexcept {
-    for (std::size_t begin = 0; begin < slab_count_;) {
+void snapshot::for_each_slab(std::size_t begin, std::size_t last, F f) noexcept {
+    while (begin < last) {
         os::memory_piece pieces[slabs_at_once];
         std::size_t n = 0;
         std::size_t bytes = 0;
-        for (; n < slabs_at_once && begin + n < slab_count_; ++n) {
+        for (; n < slabs_at_once && begin + n < last; ++n) {
             const slab_copy& s = slabs_[begin + n];
             pieces[n] = {s.address - s.header, std::size_t{s.header} + s.bytes};
             if (bytes + pieces[n].size > bytes_at_once) break;
@@ -208,42 +184,58 @@ void snapshot::find_in(slab_copy& s, const char* copy) noexcept {
         const char* const control = block + control_at;
         const auto word = load<std::uint32_t>(control, at.word);
         if (control_at + at.control_size + at.promise + at.environment_size > size) continue;
+        // A chunk of an arena, whose first frame may have gone.
+        // [dump.chunk]
+        if ((word & at.word_freed_at_once) != 0) continue;
         const char* const frame = control + at.control_size;
-        const std::uint64_t resume = load(frame);
-        if (!is_code(load(frame, sizeof(void*))) || (resume != 0 && !is_code(resume))) continue;
-
+        if (!is_frame(frame)) continue;
         found_coroutine& c = all_[count_++];
-        const char* const environment = frame + at.promise;
-        const std::uint32_t marks = load<std::uint32_t>(environment, at.marks);
-        bool closed = false;
-        c.control = s.address + offset + control_at;
-        c.place = (word & at.word_has_error) != 0 ? 0 : load(control, at.place);
-        if (!is_data(c.place)) c.place = 0;  // a result, while parameters die
-        c.kind = c.of = 0;
-        c.join = (word & at.word_starts_inline) != 0 ? 0 : load(control, at.join);
-        c.parent = load(environment, at.parent) & ~std::uint64_t{at.parent_tags};
-        c.children = (word & at.word_scope_open) != 0 ? children_of(environment, closed) : 0;
-        c.print = print_of(control);
-        c.holder = no_coroutine;
+        fill(c, s.address + offset + control_at, control);
         c.size = static_cast<std::uint16_t>(size / found_coroutine::unit);
-        c.is_call = (word & at.word_counted) == at.word_counted;
-        c.moving = true;  // until the second look
-        c.valid = false;
-        c.at_end = resume == 0;
-        c.is_stale = c.is_call && (marks & at.mark_generator) == 0;
-        if (resume == 0) {
-            c.state = closed && c.children != 0 ? coroutine_state::joins : coroutine_state::ended;
-        } else if (c.is_call && c.join == at.join_detached) {
-            c.state = coroutine_state::unawaited;
-            c.place = 0;  // it has no value yet
-        } else if ((marks & at.mark_generator) != 0 && c.join == 0) {
-            c.state = coroutine_state::generator;
-        } else {
-            c.state = coroutine_state::ready;
-            find_wait(c, frame, block + size);
-        }
+        if (c.state == coroutine_state::ready) find_wait(c, frame, block + size);
     }
     s.count = count_ - s.first;
+}
+
+/// Its two functions are code: that which destroys it, and that which resumes it, which is null once it has ended.
+bool snapshot::is_frame(const char* frame) const noexcept {
+    const std::uint64_t resume = load(frame);
+    return is_code(load(frame, sizeof(void*))) && (resume == 0 || is_code(resume));
+}
+
+/// All that the control and the environment behind it say.
+void snapshot::fill(found_coroutine& c, std::uint64_t address, const char* control) noexcept {
+    const auto word = load<std::uint32_t>(control, at.word);
+    const char* const frame = control + at.control_size;
+    const char* const environment = frame + at.promise;
+    const std::uint32_t marks = load<std::uint32_t>(environment, at.marks);
+    bool closed = false;
+    c.control = address;
+    c.place = (word & at.word_has_error) != 0 ? 0 : load(control, at.place);
+    if (!is_data(c.place)) c.place = 0;  // a result, while parameters die
+    c.kind = c.of = 0;
+    c.join = (word & at.word_starts_inline) != 0 ? 0 : load(control, at.join);
+    c.parent = load(environment, at.parent) & ~std::uint64_t{at.parent_tags};
+    c.children = (word & at.word_scope_open) != 0 ? children_of(environment, closed) : 0;
+    c.print = print_of(control);
+    c.holder = no_coroutine;
+    c.size = 0;
+    c.is_call = (word & at.word_counted) == at.word_counted;
+    c.moving = true;  // until the second look
+    c.valid = false;
+    c.at_end = load(frame) == 0;
+    c.is_stale = c.is_call && (marks & at.mark_generator) == 0;
+    c.from_resource = (word & at.word_from_resource) != 0;
+    if (c.at_end) {
+        c.state = closed && c.children != 0 ? coroutine_state::joins : coroutine_state::ended;
+    } else if (c.is_call && c.join == at.join_detached) {
+        c.state = coroutine_state::unawaited;
+        c.place = 0;  // it has no value yet
+    } else if ((marks & at.mark_generator) != 0 && c.join == 0) {
+        c.state = coroutine_state::generator;
+    } else {
+        c.state = coroutine_state::ready;
+    }
 }
 
 /// A wait is in the frame of its coroutine, whose promise it names.
@@ -253,25 +245,27 @@ void snapshot::find_wait(found_coroutine& c, const char* frame, const char* end)
     const std::size_t behind = at.wait_record - at.wait_promise;
     for (const char* p = frame + at.promise + at.environment_size; p + behind + step <= end; p += step) {
         if (load(p) != promise) continue;
-        const std::uint64_t of_kind = load(p, at.wait_kind - at.wait_promise);
-        if (is_data(of_kind) && load(p, behind) != 0) {
-            const known_kind& k = kind(of_kind);
-            const char* const operation = p - at.wait_promise;
-            // [dump.woken]
-            const bool is_woken = k.queued_at != 0 && load(operation, k.queued_at) == 0;
-            if (k.valid && k.waits && !is_woken) {
-                c.state = coroutine_state::waits;
-                c.kind = of_kind;
-                // [dump.thing]
-                const char* const thing = operation + k.of_at;
-                c.of = k.of_at != 0 && thing + step <= end ? load(thing) : 0;
-                return;
-            }
-        }
+        if (take_wait(c, p - at.wait_promise, end)) return;
         // Others resume it by a proxy: two equal functions in front of the promise.
         const std::uint64_t function = load(p - step);
         if (function == load(p - 2 * step) && is_code(function)) c.state = coroutine_state::foreign;
     }
+}
+
+/// True if `c` waits in this operation.
+bool snapshot::take_wait(found_coroutine& c, const char* operation, const char* end) noexcept {
+    const std::uint64_t of_kind = load(operation, at.wait_kind);
+    if (!is_data(of_kind) || load(operation, at.wait_record) == 0) return false;
+    const known_kind& k = kind(of_kind);
+    // [dump.woken]
+    const bool is_woken = k.queued_at != 0 && load(operation, k.queued_at) == 0;
+    if (!k.valid || !k.waits || is_woken) return false;
+    c.state = coroutine_state::waits;
+    c.kind = of_kind;
+    // [dump.thing]
+    const char* const thing = operation + k.of_at;
+    c.of = k.of_at != 0 && thing + sizeof(std::uint64_t) <= end ? load(thing) : 0;
+    return true;
 }
 
 void snapshot::look_again(const slab_copy& s, const char* copy) noexcept {
@@ -329,10 +323,10 @@ void snapshot::resolve_waits() noexcept {
         if ((c.join & at.join_direct) != 0) {
             awaits(of_environment(pointer), i);
         } else if ((c.join & at.join_list) == 0) {
-            awaits(awaiting(pointer), i);
+            awaits(awaiting(pointer, c), i);
         } else {
             for (int left = 1000; pointer != 0 && left != 0; --left) {
-                awaits(awaiting(pointer), i);
+                awaits(awaiting(pointer, c), i);
                 if (!read_word(pointer + at.waiter_next, pointer)) break;
             }
         }
@@ -435,14 +429,24 @@ const snapshot::known_object& snapshot::object(std::uint64_t address) noexcept {
     return known;
 }
 
-std::uint32_t snapshot::awaiting(std::uint64_t waiter) noexcept {
+std::uint32_t snapshot::awaiting(std::uint64_t waiter, const found_coroutine& child) noexcept {
     if (const std::uint32_t around = find_around(waiter); around != no_coroutine) return around;
     known_waiter& known = tables_->waiters[cache_place(waiter, cached)];
     if (known.address == waiter) return known.coroutine;
-    std::uint64_t promise = 0;
-    known = {waiter, no_coroutine};
-    if (read_word(waiter + at.waiter_promise, promise) && promise != 0) known.coroutine = of_environment(promise);
+    const std::uint64_t promise = promise_of_waiter(waiter, child.control);
+    known = {waiter, promise == 0 ? no_coroutine : of_environment(promise)};
     return known.coroutine;
+}
+
+/// 0: not known.
+std::uint64_t snapshot::promise_of_waiter(std::uint64_t waiter, std::uint64_t child) noexcept {
+    char copy[128];
+    if (!read(waiter, copy, at.waiter_size)) return 0;
+    std::uint64_t promise = load(copy, at.waiter_promise);
+    if (promise != 0 || !read(waiter, copy, at.some_of + sizeof(void*))) return promise;
+    // [dump.some]
+    const bool is_one_of_some = load(copy, at.some_child) == child;
+    return is_one_of_some && read_word(load(copy, at.some_of), promise) ? promise : 0;
 }
 
 const snapshot::known_kind& snapshot::kind(std::uint64_t address) noexcept {
@@ -482,11 +486,12 @@ void snapshot::find_running() noexcept {
 bool snapshot::awaits_alone(std::uint32_t i) noexcept {
     const found_coroutine& c = all_[i];
     if (c.state != coroutine_state::awaits || c.kind != 1) return false;
-    const std::uint64_t join = all_[c.of].join;
+    const found_coroutine& child = all_[c.of];
+    const std::uint64_t join = child.join;
     if ((join & at.join_direct) != 0) return true;
     std::uint64_t pointer = join & ~std::uint64_t{at.join_tags};
     for (int left = 1000; pointer != 0 && left != 0; --left) {
-        if (awaiting(pointer) == i) {
+        if (awaiting(pointer, child) == i) {
             bool alone = false;
             // [deadlock.alone]
             return read(pointer + at.waiter_alone, &alone, sizeof alone) && alone;
@@ -497,18 +502,20 @@ bool snapshot::awaits_alone(std::uint32_t i) noexcept {
 }
 
 bool snapshot::still_wait(const std::uint32_t* members, std::size_t count) noexcept {
-    os::memory_piece pieces[2 * most_at_once];
+    os::memory_piece pieces[3 * most_at_once];
     std::size_t n = 0;
     std::size_t bytes = 0;
     for (std::size_t i = 0; i < count; ++i) {
         const found_coroutine& c = all_[members[i]];
-        const slab_copy* const s = slab_of(c.control);
-        if (s == nullptr) return false;
-        pieces[n++] = {c.control, end_of_block(*s, c) - c.control};
+        const bool is_other = members[i] >= first_other_;
+        pieces[n++] = {c.control,
+                       is_other ? at.control_size + sizeof(void*) : end_of_block(*slab_of(c.control), c) - c.control};
     }
     for (std::size_t i = 0; i < count; ++i) {
         const found_coroutine& c = all_[members[i]];
-        if (c.state == coroutine_state::waits) pieces[n++] = {c.of + kind(c.kind).holder_at, sizeof(std::uint64_t)};
+        if (c.state != coroutine_state::waits) continue;
+        pieces[n++] = {c.of + kind(c.kind).holder_at, sizeof(std::uint64_t)};
+        if (members[i] >= first_other_) pieces[n++] = {operation_of(members[i]), size_of_wait(c)};
     }
     for (std::size_t i = 0; i < n; ++i) bytes += pieces[i].size;
     char* const copy = tables_->copies;
@@ -522,12 +529,17 @@ bool snapshot::still_wait(const std::uint32_t* members, std::size_t count) noexc
         block += pieces[i].size;
         if (print_of(control) != c.print) return false;
         if (c.state != coroutine_state::waits) continue;
-        found_coroutine again = c;
-        again.state = coroutine_state::ready;
-        find_wait(again, control + at.control_size, block);
-        if (again.state != coroutine_state::waits || again.kind != c.kind || again.of != c.of) return false;
         if (of_environment(load(word) & ~std::uint64_t{at.holder_tags}) != c.holder) return false;
         word += sizeof(std::uint64_t);
+        found_coroutine again = c;
+        again.state = coroutine_state::ready;
+        if (members[i] >= first_other_) {
+            (void)take_wait(again, word, word + size_of_wait(c));
+            word += size_of_wait(c);
+        } else {
+            find_wait(again, control + at.control_size, block);
+        }
+        if (again.state != coroutine_state::waits || again.kind != c.kind || again.of != c.of) return false;
     }
     return true;
 }
@@ -535,21 +547,24 @@ bool snapshot::still_wait(const std::uint32_t* members, std::size_t count) noexc
 // --- what an address is ----------------------------------------------------------------------------------------------
 
 const snapshot::slab_copy* snapshot::slab_of(std::uint64_t address) const noexcept {
+    if (last_slab_ != nullptr && address - last_slab_->address < last_slab_->bytes) return last_slab_;
     const slab_copy* const first = slabs_;
     const slab_copy* const next =
         std::upper_bound(first, first + slab_count_, address,
                          [](std::uint64_t wanted, const slab_copy& a) { return wanted < a.address; });
-    return next != first && address - next[-1].address < next[-1].bytes ? next - 1 : nullptr;
+    if (next == first || address - next[-1].address >= next[-1].bytes) return nullptr;
+    last_slab_ = next - 1;
+    return last_slab_;
 }
 
 std::uint32_t snapshot::find(std::uint64_t control) const noexcept {
     const slab_copy* const s = slab_of(control);
-    if (s == nullptr) return no_coroutine;
+    if (s == nullptr) return find_other(control);
     const found_coroutine* const end = all_ + s->first + s->count;
     const found_coroutine* const c =
         std::lower_bound(static_cast<const found_coroutine*>(all_ + s->first), end, control,
                          [](const found_coroutine& a, std::uint64_t wanted) { return a.control < wanted; });
-    return c != end && c->control == control ? static_cast<std::uint32_t>(c - all_) : no_coroutine;
+    return c != end && c->control == control ? static_cast<std::uint32_t>(c - all_) : find_other(control);
 }
 
 std::uint32_t snapshot::find_around(std::uint64_t address) const noexcept {

@@ -1,6 +1,6 @@
 // Writes inspect::dump() as JSON into the file that it is given, and stops in front of the debugger: two transfers that
-// wait for each other, each in a call, a sleep, children that are joined, a result that nobody took, a generator, a call
-// that has not begun, and as many coroutines in one event as it is asked for.
+// wait for each other, each in a call, a sleep, children that are joined and whose frames are on the heap, a result that
+// nobody took, a generator, a call that has not begun, and as many coroutines in one event as it is asked for.
 #include <coflux/coflux.hpp>
 #include <coflux/inspect/dump.hpp>
 
@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
+#include <memory_resource>
 #include <string>
 #include <thread>
 #include <utility>
@@ -64,7 +65,8 @@ coflux::task<void, pool> day(coflux::environment&, account* a, account* b, bool 
     auto there = transfer(here, a, b, &both, 5);
     auto back = transfer(here, b, a, &both, 7);
     if (sleep) sleeps(here).attach();
-    auto scope = joins(here, &never);
+    auto heap = coflux::make_environment(here, std::pmr::new_delete_resource());
+    auto scope = joins(heap, &never);
     auto result = has_ended(here);
     auto elements = numbers(here);
     (void)co_await elements.next();

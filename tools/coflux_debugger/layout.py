@@ -21,7 +21,8 @@ FIELDS = (
     ("I", "waiter_next waiter_promise waiter_size wait_promise wait_kind wait_record"),
     ("I", "kind_claim kind_stop kind_what kind_of_at kind_size"), ("Q", "threads"), ("I", "thread_count thread_current"),
     ("I", "waiter_alone kind_queued_at kind_holder_at holder_tags"), ("Q", "no_holder large_tag"),
-    ("I", "large_bytes large_offset large_entry large_header"),
+    ("I", "large_bytes large_offset large_entry large_header word_from_resource word_freed_at_once"),
+    ("I", "record_size record_of record_waiting wait_next environment_record mark_has_waits some_child some_of"),
 )
 
 

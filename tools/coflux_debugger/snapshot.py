@@ -23,7 +23,7 @@ MOST_LINKS = 1000  # of a list or a chain in memory that may be damaged
 
 class Coroutine:
     __slots__ = ("id", "place", "kind", "of", "join", "parent", "above", "children", "bytes", "state", "is_call", "resume", "valid",
-                 "is_stale", "holder")
+                 "is_stale", "holder", "is_pooled")
 
 
 class Place:
@@ -45,16 +45,19 @@ class Snapshot:
         self.begins = [part[0] for part in self.parts]
         self.what, self.places, self.kinds, self.objects = {}, {}, {}, {}
         self.all, self.awaiters, self.joined, self.slabs, self.large = {}, {}, {}, {}, {}
+        self.seen_parents = set()
         # A million objects that all stay: the collector would walk them again and again.
         collects = gc.isenabled()
         gc.disable()
         try:
             self.list_slabs()
             for address in sorted(self.slabs):
-                self.find_in(address)
+                if self.slabs[address][0] != self.at.record_size:
+                    self.find_in(address)
             for address in sorted(self.large):
                 self.find_in_large(address)
             self.large_begins = sorted(self.large)
+            self.find_others()
             self.resolve_waits()
             self.resolve_calls()
             self.resolve_parents()
@@ -117,8 +120,7 @@ class Snapshot:
                 if entry & at.large_tag == at.large_tag:
                     self.list_large(entry & ~at.large_tag, index + (at.first_entries << number) - at.first_entries)
                     continue
-                # A block of one granule is too small for a frame.
-                if entry and size_class not in (0, at.free_class):
+                if entry and size_class != at.free_class:
                     self.slabs[entry & ~at.class_bits] = (size_class + 1) * at.granule, index + (at.first_entries << number) - at.first_entries
             used -= count
 
@@ -164,11 +166,19 @@ class Snapshot:
         frame = control + at.control_size
         if frame + at.promise + at.environment_size > block + size:
             return
-        resume = words[frame // 8]
-        if self.is_code(words[frame // 8 + 1]) and (not resume or self.is_code(resume)):
-            self.add(slab, control, copy, words, block + size, size)
+        # A chunk of an arena, whose first frame may have gone.
+        if struct.unpack_from("<I", copy, control + at.word)[0] & at.word_freed_at_once:
+            return
+        if self.is_frame(words, frame):
+            c = self.add(slab, control, copy, words, size)
+            if c.state == "ready":
+                self.find_wait(c, copy, slab, frame + at.promise, block + size)
 
-    def add(self, slab: int, control: int, copy: bytes, words: tuple, end: int, size: int) -> None:
+    def is_frame(self, words: tuple, frame: int) -> bool:
+        resume = words[frame // 8]
+        return self.is_code(words[frame // 8 + 1]) and (not resume or self.is_code(resume))
+
+    def add(self, slab: int, control: int, copy: bytes, words: tuple, size: int) -> Coroutine:
         at = self.at
         frame = control + at.control_size
         environment = frame + at.promise
@@ -186,6 +196,7 @@ class Snapshot:
         c.above = c.holder = None
         c.children, closed = self.children_of(copy, environment) if word & at.word_scope_open else (0, False)
         c.is_call = word & at.word_counted == at.word_counted
+        c.is_pooled = not word & at.word_from_resource
         is_generator = struct.unpack_from("<I", copy, environment + at.marks)[0] & at.mark_generator
         c.is_stale = c.is_call and not is_generator  # its join word has a value once it has begun
         c.valid = False
@@ -198,7 +209,7 @@ class Snapshot:
             c.state = "generator"
         else:
             c.state = "ready"
-            self.find_wait(c, copy, slab, environment, end)
+        return c
 
     def children_of(self, copy: bytes, environment: int) -> tuple[int, bool]:
         """How many, and whether the owner waits for them."""
@@ -217,21 +228,152 @@ class Snapshot:
         position = copy.find(promise, environment + at.environment_size, last)
         while position != -1:
             if position % 8 == 0:
-                kind, record = struct.unpack_from("<Q", copy, position + at.wait_kind - at.wait_promise)[0], struct.unpack_from(
-                    "<Q", copy, position + at.wait_record - at.wait_promise)[0]
-                operation = position - at.wait_promise
-                known = self.kind(kind) if record and self.is_data(kind) else None
-                is_woken = known and known[2] and struct.unpack_from("<Q", copy, operation + known[2])[0] == 0
-                if known and not is_woken:
-                    c.state, c.kind = "waits", kind
-                    thing = operation + known[1]
-                    c.of = struct.unpack_from("<Q", copy, thing)[0] if known[1] and thing + 8 <= end else 0
+                if self.take_wait(c, copy, position - at.wait_promise, end):
                     return
                 # Others resume it by a proxy: two equal functions in front of the promise.
                 functions = struct.unpack_from("<QQ", copy, position - 16)
                 if functions[0] == functions[1] and self.is_code(functions[0]):
                     c.state = "foreign"
             position = copy.find(promise, position + 1, last)
+
+    def take_wait(self, c: Coroutine, copy: bytes, operation: int, end: int) -> bool:
+        """Whether it waits in the operation."""
+        at = self.at
+        kind, record = (struct.unpack_from("<Q", copy, operation + place)[0] for place in (at.wait_kind, at.wait_record))
+        known = self.kind(kind) if record and self.is_data(kind) else None
+        if not known or known[2] and struct.unpack_from("<Q", copy, operation + known[2])[0] == 0:  # it was woken
+            return False
+        c.state, c.kind = "waits", kind
+        thing = operation + known[1]
+        c.of = struct.unpack_from("<Q", copy, thing)[0] if known[1] and thing + 8 <= end else 0
+        return True
+
+    # --- those of other resources than the pool: from what refers to them ----------------------------------------------
+
+    def find_others(self) -> None:
+        at = self.at
+        pooled = set(self.all)
+        for slab in sorted(s for s, (size, _) in self.slabs.items() if size == at.record_size):
+            copy = self.memory.read(slab, at.slab_bytes)
+            if copy and struct.unpack_from("<I", copy, at.slab_entry)[0] == self.slabs[slab][1]:
+                for block in range(at.slab_bytes % at.record_size, at.slab_bytes, at.record_size):
+                    self.look_at_record(slab + block, copy[block:block + at.record_size])
+        for block, size in self.large.items():
+            copy = self.memory.read(block, size) if size == at.record_size else None
+            if copy:
+                self.look_at_record(block, copy)
+        left = list(self.all.values())
+        while left:
+            before = len(self.all)
+            for c in left:
+                self.follow(c)
+            left = list(self.all.values())[before:]  # in the order of their entry
+        for i, c in self.all.items():
+            if i not in pooled and c.state == "ready":
+                c.state = "foreign"  # or that
+
+    def look_at_record(self, address: int, record: bytes) -> None:
+        """It is one if its environment says so."""
+        at = self.at
+        of = struct.unpack_from("<Q", record, at.record_of)[0]
+        waiting = struct.unpack_from("<Q", record, at.record_waiting)[0]
+        if not of or of % 8:
+            return
+        known = self.of_environment(of)
+        if known.is_pooled if known else not waiting and self.find_around(of) is not None:
+            return
+        copy = self.memory.read(of, at.environment_size)
+        if not copy or struct.unpack_from("<Q", copy, at.environment_record)[0] != address:
+            return
+        marks = struct.unpack_from("<I", copy, at.marks)[0]
+        if not marks & at.mark_has_waits:
+            return
+        if not marks & at.mark_object:
+            self.know(of)
+        while waiting:
+            copy = self.memory.read(waiting, at.wait_next + 8)
+            if not copy or struct.unpack_from("<Q", copy, at.wait_record)[0] != address:
+                return
+            c = self.know(struct.unpack_from("<Q", copy, at.wait_promise)[0])
+            if c and c.state == "ready" and not c.is_pooled:
+                self.take_other_wait(c, waiting, copy)
+            waiting = struct.unpack_from("<Q", copy, at.wait_next)[0]
+
+    def take_other_wait(self, c: Coroutine, operation: int, copy: bytes) -> None:
+        known = self.kind(struct.unpack_from("<Q", copy, self.at.wait_kind)[0])
+        size = max(self.at.wait_record, known[1]) + 8 if known else 0
+        whole = self.memory.read(operation, size) if size else None
+        if whole:
+            self.take_wait(c, whole, 0, size)
+
+    def follow(self, c: Coroutine) -> None:
+        """Those that await it, and those above it."""
+        at = self.at
+        self.follow_parent(c.parent)
+        if c.state == "ended" or c.is_stale and c.state not in ("waits", "joins"):
+            return
+        pointer = c.join & ~at.join_tags
+        if c.join & at.join_direct:
+            # A caller that awaits has begun, too, and so has its own.
+            caller = self.know(pointer)
+            for _ in range(len(self.all)):
+                if not caller or not caller.is_stale or not caller.join & at.join_direct:
+                    break
+                caller = self.know(caller.join & ~at.join_tags)
+            return
+        for _ in range(MOST_LINKS):
+            if not pointer:
+                break
+            promise = self.promise_of_waiter(pointer, c)
+            if promise and self.find_around(pointer) is None:
+                self.know(promise)
+            pointer = self.word(pointer + at.waiter_next) if c.join & at.join_list else None
+
+    def follow_parent(self, parent: int) -> None:
+        at = self.at
+        while parent and parent not in self.seen_parents and self.of_environment(parent) is None:
+            self.seen_parents.add(parent)
+            copy = self.memory.read(parent, at.environment_size) if parent % 8 == 0 else None
+            if not copy:
+                return
+            if not struct.unpack_from("<I", copy, at.marks)[0] & at.mark_object:
+                self.know(parent)
+                return
+            joiner = self.word(parent + at.object_joiner)
+            promise = self.word(joiner + at.joiner_promise) if joiner else None
+            if promise:
+                self.know(promise)
+            parent = struct.unpack_from("<Q", copy, at.parent)[0] & ~at.parent_tags
+
+    def know(self, promise: int) -> Coroutine | None:
+        """The coroutine, which is entered if it is not known yet."""
+        at = self.at
+        if not promise or promise % 8:
+            return None
+        known = self.of_environment(promise)
+        if known:
+            return known
+        control = promise - at.promise - at.control_size
+        size = at.control_size + at.promise + at.environment_size
+        copy = self.memory.read(control, size)
+        if not copy:
+            return None
+        words = struct.unpack_from(f"<{size // 8}Q", copy)
+        is_object = struct.unpack_from("<I", copy, at.control_size + at.promise + at.marks)[0] & at.mark_object
+        is_counted = struct.unpack_from("<I", copy, at.word)[0] & at.word_counted
+        if is_object or not is_counted or not self.is_frame(words, at.control_size):
+            return None
+        return self.add(control, 0, copy, words, 0)
+
+    def promise_of_waiter(self, waiter: int, child: Coroutine) -> int | None:
+        at = self.at
+        promise = self.word(waiter + at.waiter_promise)
+        if promise == 0 and self.word(waiter + at.some_child) == child.id:  # of a wait for some of several
+            of = self.word(waiter + at.some_of)
+            promise = self.word(of) if of else None
+        return promise
+
+    # --- what they wait for --------------------------------------------------------------------------------------------
 
     def kind(self, address: int) -> tuple[str, int, int, int] | None:
         """What one of this kind waits for, where its operation has the address of that, where it has what is null once it was
@@ -262,10 +404,10 @@ class Snapshot:
             if c.join & at.join_direct:
                 self.awaits(self.of_environment(pointer), c)
             elif not c.join & at.join_list:
-                self.awaits(self.awaiting(pointer), c)
+                self.awaits(self.awaiting(pointer, c), c)
             else:
                 for _ in range(MOST_LINKS):
-                    self.awaits(self.awaiting(pointer), c)
+                    self.awaits(self.awaiting(pointer, c), c)
                     pointer = self.word(pointer + at.waiter_next)
                     if not pointer:
                         break
@@ -324,15 +466,15 @@ class Snapshot:
         for _ in range(MOST_LINKS):
             if not pointer:
                 break
-            if self.awaiting(pointer) is c:
+            if self.awaiting(pointer, self.all[c.of]) is c:
                 return bool(self.word(pointer + at.waiter_alone, "<B"))
             pointer = self.word(pointer + at.waiter_next) if join & at.join_list else None
         return False
 
-    def awaiting(self, waiter: int) -> Coroutine | None:
+    def awaiting(self, waiter: int, child: Coroutine) -> Coroutine | None:
         around = self.find_around(waiter)
         if around is None:
-            promise = self.word(waiter + self.at.waiter_promise)
+            promise = self.promise_of_waiter(waiter, child)
             around = self.of_environment(promise) if promise else None
         return around
 

@@ -21,13 +21,15 @@ struct dump_options {
 
 /// Says of each coroutine where it is, what it waits for, and below which others. It finds them in the memory of the
 /// frame pool: one that stays suspended meanwhile is there exactly once, and one that runs may be missing, or is marked
-/// as changed. Those whose frames come from another resource are not found.
+/// as changed. Those whose frames come from another resource are there if they wait for something of this library, or
+/// if one that is found was made in them or is awaited by them.
 ///
 /// Returns: the text; "coflux: …" with the reason, if the system does not let the process read its own memory.
 /// Errors: std::bad_alloc.
 /// Threads: any, also while all others are stuck; several at once.
 /// Costs: no coroutine, no thread and no allocation waits for it. 64 bytes a coroutine meanwhile, straight from the
-/// system, and two copies of the frame pool's memory by way of a buffer of 1 MiB.
+/// system, and two copies of the frame pool's memory by way of a buffer of 1 MiB. One of another resource takes a few
+/// calls of the system, and up to 64 bytes more.
 /// Example: examples/65_dump.cpp
 [[nodiscard]] std::string dump(const dump_options& options = {});
 
