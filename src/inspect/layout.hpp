@@ -96,8 +96,8 @@ struct debug_layout {
     std::uint32_t holder_tags;
     std::uint64_t no_holder;
 
-    // An entry with all of `large_tag`: the rest is the address of a block's header. That has the block's size, 64 bits,
-    // where the block begins, and which entry it has.
+    // An entry with all of `large_tag`: the rest is the address of a block's header. That has the block's size, 64
+    // bits, where the block begins, and which entry it has.
     std::uint64_t large_tag;
     std::uint32_t large_bytes;
     std::uint32_t large_offset;

@@ -60,7 +60,8 @@ public:
     ~metric_source() { leave(); }
 
     /// From now on `of.add_metrics(metric_snapshot&)` is called in each reading, on any thread, and
-    /// `of.add_progress(progress_list&)`, where it has that, in each look at the workers. They resume and wake nothing. Where another source has `name` already, this one has a number behind it.
+    /// `of.add_progress(progress_list&)`, where it has that, in each look at the workers. They resume and wake nothing.
+    /// Where another source has `name` already, this one has a number behind it.
     /// Errors: std::system_error, std::bad_alloc.
     /// Pre: it is not registered.
     template <typename T>

@@ -87,8 +87,9 @@ private:
     std::uint64_t number_ = 0;                                // of the last checkpoint
     std::map<slot_name, stream::detail::stored_state> last_;  // its states of stages in memory
     bool keeps_two_ = true;
-    // The last checkpoint, where it is apart: of the last store; or of the load, and then it must join the tables, under
-    // join_, before these are read. must_join_: written with release, by load() and behind the join; read with acquire.
+    // The last checkpoint, where it is apart: of the last store; or of the load, and then it must join the tables,
+    // under join_, before these are read. must_join_: written with release, by load() and behind the join; read with
+    // acquire.
     std::optional<apart> last_apart_;
     std::atomic<bool> must_join_{false};
     std::mutex join_;

@@ -1,5 +1,5 @@
-// The ring of a profile's samples, src/inspect/profile/sample_ring.hpp: the handler of a signal adds while the thread of
-// the profile takes.
+// The ring of a profile's samples, src/inspect/profile/sample_ring.hpp: the handler of a signal adds while the thread
+// of the profile takes.
 #include "../../src/inspect/profile/sample_ring.hpp"
 
 #include "support/model.hpp"

@@ -1,5 +1,5 @@
-// The ring of a traced thread's events, src/inspect/trace/trace_ring.hpp: a reader copies it while its thread writes, and
-// while another thread takes it over.
+// The ring of a traced thread's events, src/inspect/trace/trace_ring.hpp: a reader copies it while its thread writes,
+// and while another thread takes it over.
 #include "../../src/inspect/trace/trace_ring.hpp"
 
 #include "support/model.hpp"

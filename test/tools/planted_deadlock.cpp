@@ -1,6 +1,6 @@
 // Writes inspect::dump() as JSON into the file that it is given, and stops in front of the debugger: two transfers that
-// wait for each other, each in a call, a sleep, children that are joined and whose frames are on the heap, a result that
-// nobody took, a generator, a call that has not begun, and as many coroutines in one event as it is asked for.
+// wait for each other, each in a call, a sleep, children that are joined and whose frames are on the heap, a result
+// that nobody took, a generator, a call that has not begun, and as many coroutines in one event as it is asked for.
 #include <coflux/coflux.hpp>
 #include <coflux/inspect/dump.hpp>
 

@@ -30,8 +30,8 @@ struct stall_options {
     std::chrono::nanoseconds threshold = std::chrono::milliseconds(100);
     /// Called once for each stall, on the detector's thread. It does not throw. Empty: text() goes to stderr.
     std::function<void(const stall&)> report;
-    /// Takes the back-trace of a thread that is blocked, too, by a signal that interrupts its system call: read() begins
-    /// again then, and sleeps and poll() end early.
+    /// Takes the back-trace of a thread that is blocked, too, by a signal that interrupts its system call: read()
+    /// begins again then, and sleeps and poll() end early.
     bool interrupts_blocked = false;
 };
 

@@ -1,5 +1,5 @@
-// OpenTelemetry's current span in coroutines, which go on on another thread after a wait. Headers of OpenTelemetry's API
-// alone; users bring them.
+// OpenTelemetry's current span in coroutines, which go on on another thread after a wait. Headers of OpenTelemetry's
+// API alone; users bring them.
 #pragma once
 
 #include <algorithm>
@@ -51,10 +51,10 @@ namespace coflux {
 /// Where OpenTelemetry keeps the current context, so that it follows coroutines. Set it before the first span:
 /// `coroutine_context_storage::install();`
 ///
-/// A `Scope` holds for the coroutine that made it and for the calls that it awaits, across waits and threads, and for no
-/// other coroutine on the same thread. Where a coroutine has none, the current span is that of its environment's
-/// trace(). Outside of coroutines contexts belong to the thread, as in OpenTelemetry's own storage. A coroutine is known
-/// once it has awaited context(); until then it is taken for the one that made or awaits it.
+/// A `Scope` holds for the coroutine that made it and for the calls that it awaits, across waits and threads, and for
+/// no other coroutine on the same thread. Where a coroutine has none, the current span is that of its environment's
+/// trace(). Outside of coroutines contexts belong to the thread, as in OpenTelemetry's own storage. A coroutine is
+/// known once it has awaited context(); until then it is taken for the one that made or awaits it.
 ///
 /// Threads: any.
 /// Costs: a lock of a 64th of the coroutines with scopes, and a look-up, at each use of the current context.

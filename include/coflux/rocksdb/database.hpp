@@ -74,10 +74,10 @@ private:
 /// Shapes: a handle; copies are the same database. The folder belongs to one job, and to one process at a time.
 /// Errors: corrupt_state, with the folder, for files that are torn or changed, a database of another job or a newer
 /// version, a folder with files of others, and a table that is not the one which the flow names. std::system_error,
-/// with the folder: no such folder, no permission, no space, a folder that another process has opened. A store
-/// that fails loses nothing that was stored: the next load() goes on from there. The folder is not made: one that is
-/// missing is such an error, and no first run. A database that has states is corrupt_state for an exactly_once job whose
-/// sink has committed nothing.
+/// with the folder: no such folder, no permission, no space, a folder that another process has opened. A store that
+/// fails loses nothing that was stored: the next load() goes on from there. The folder is not made: one that is missing
+/// is such an error, and no first run. A database that has states is corrupt_state for an exactly_once job whose sink
+/// has committed nothing.
 /// Stops: what has begun is waited for. A store that is stopped has stored the checkpoint or not.
 /// Threads: one coroutine at a time; its tables are those of the job's workers.
 /// Costs: a batch waits on its worker for the states that are not in memory, once, on a thread of the pool; no record

@@ -29,8 +29,8 @@ public:
 
 /// How many values a join keeps, at most.
 ///
-/// Units: `by_key`: values of one key; `by_slot`: of all keys of a slot, of which a job has job::slots; `bytes_by_slot`:
-/// bytes of the values of a slot, as a checkpoint has them, without keys and times.
+/// Units: `by_key`: values of one key; `by_slot`: of all keys of a slot, of which a job has job::slots;
+/// `bytes_by_slot`: bytes of the values of a slot, as a checkpoint has them, without keys and times.
 /// Costs: a limit of bytes writes each value as for a checkpoint, where it comes and where it goes.
 struct join_limits {
     std::size_t by_key = SIZE_MAX;

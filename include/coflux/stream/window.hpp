@@ -137,8 +137,8 @@ template <typename Spec, typename Aggregate, typename Emit = emit_final, typenam
 /// `window(tumbling(1min), sum(&order::amount), table)`: its aggregates are in a table, as that of a rocksdb::database,
 /// because they do not fit into memory. The table belongs to the job's store. Keys are storable, too.
 ///
-/// Shapes: tumbling() or sliding() windows, which give their results at their ends. At the end of a window the results of
-/// a slot are in memory, one slot after the other.
+/// Shapes: tumbling() or sliding() windows, which give their results at their ends. At the end of a window the results
+/// of a slot are in memory, one slot after the other.
 /// Costs: those of a fold() in a table for a value, and at the end of a window a read of all its panes: a sliding one
 /// costs its overlap then.
 template <typename Aggregate, detail::table_of_panes Place, typename Emit = emit_final, typename Late = drop_late>

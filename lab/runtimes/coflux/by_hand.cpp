@@ -1,5 +1,5 @@
-// Experts of fork and join: children that are calls, and forks that are awaited by hand from the youngest on. That one is
-// what the worker's queue gives back first, so it runs nested in its parent's await.
+// Experts of fork and join: children that are calls, and forks that are awaited by hand from the youngest on. That one
+// is what the worker's queue gives back first, so it runs nested in its parent's await.
 #include "board.hpp"
 #include "definitions.hpp"
 #include "inplace_vector.hpp"

@@ -119,8 +119,8 @@ public:
     [[nodiscard]] measured result(std::uint64_t answer) const;
 
 private:
-    // The kernel accounts for a thread when it leaves its processor, at a tick, and when its clock is read: without that
-    // the CPU of a thread that runs on counts where the next tick is, which may be behind the part that is timed.
+    // The kernel accounts for a thread when it leaves its processor, at a tick, and when its clock is read: without
+    // that the CPU of a thread that runs on counts where the next tick is, which may be behind the part that is timed.
     void account() const noexcept;
 
     latencies waits_;

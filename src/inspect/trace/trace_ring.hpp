@@ -32,7 +32,8 @@ enum class trace_kind : std::uint8_t {
 /// Where a worker has taken a coroutine; from `victims` on: the worker from which it was stolen.
 enum trace_origin : std::uint64_t { own_queue, from_outside, victims };
 
-/// As it is in a ring. `first` and `second` are the coroutine and the address of its place, unless trace_kind says else.
+/// As it is in a ring. `first` and `second` are the coroutine and the address of its place, unless trace_kind says
+/// else.
 struct trace_event {
     std::uint64_t cycles;
     std::uint64_t what;  ///< the kind in the low 8 bits, then the argument

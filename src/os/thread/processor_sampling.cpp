@@ -21,8 +21,8 @@ namespace coflux::detail::os {
 
 namespace {
 
-// Whose function the handlers call; nullptr: none. The end of one writes nullptr and then waits for `running`; a handler
-// counts itself there, and then reads this word: all orders are seq_cst. So no handler uses one that is gone.
+// Whose function the handlers call; nullptr: none. The end of one writes nullptr and then waits for `running`; a
+// handler counts itself there, and then reads this word: all orders are seq_cst. So no handler uses one that is gone.
 constinit atomic<processor_sampling*> sampled_by{nullptr};
 constinit running_handlers running;
 mutex one_at_a_time;

@@ -6,14 +6,14 @@
 
 namespace coflux::detail::os {
 
-/// While it lives, a function is called on each thread that was added, after each period of processor time of it. One of
-/// a process at a time.
+/// While it lives, a function is called on each thread that was added, after each period of processor time of it. One
+/// of a process at a time.
 ///
 /// Threads: one makes it, adds to it and ends it.
 class processor_sampling {
 public:
-    /// Called in the handler of a signal, which blocks all others: it takes no lock, allocates nothing, and leaves errno
-    /// as it likes. `index`: which thread was added; `periods`: how many have passed since the call before.
+    /// Called in the handler of a signal, which blocks all others: it takes no lock, allocates nothing, and leaves
+    /// errno as it likes. `index`: which thread was added; `periods`: how many have passed since the call before.
     using function = void (*)(void* context, std::uint32_t index, std::uint32_t periods) noexcept;
 
     /// `period`: nanoseconds. Errors: std::system_error where there is another one, or no signal for it.

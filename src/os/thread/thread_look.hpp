@@ -19,8 +19,8 @@ struct thread_times {
 
 /// How long it has stood still since `begin`, without the time in which it had no processor.
 [[nodiscard]] constexpr std::uint64_t stalled_between(const thread_times& begin, const thread_times& now) noexcept {
-    // The run delay of a wait that goes on is not counted yet: of a thread that is ready, processor time alone says that
-    // it computes.
+    // The run delay of a wait that goes on is not counted yet: of a thread that is ready, processor time alone says
+    // that it computes.
     // [stall.ready]
     if (now.is_ready) return now.processor - begin.processor;
     const std::uint64_t wall = now.wall - begin.wall;
@@ -31,8 +31,8 @@ struct thread_times {
 /// The name of the system call that it is in, or its number; empty: it is in none. Errors: std::bad_alloc.
 [[nodiscard]] std::string system_call_of(std::uint64_t thread);
 
-/// Its stack, innermost call first, by a signal; empty: it has not taken that within two seconds, or the program uses all
-/// signals that could be used. One caller at a time. Errors: std::bad_alloc.
+/// Its stack, innermost call first, by a signal; empty: it has not taken that within two seconds, or the program uses
+/// all signals that could be used. One caller at a time. Errors: std::bad_alloc.
 [[nodiscard]] std::vector<std::string> back_trace_of(std::uint64_t thread);
 
 }  // namespace coflux::detail::os

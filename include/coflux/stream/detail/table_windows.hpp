@@ -17,9 +17,9 @@
 
 namespace coflux::stream::detail {
 
-/// The operator. `Table` has the aggregates of each pane and key. It is asked by want() for those that a batch needs, and
-/// by want_window() for those of a window that has ended. The engine reads them, and calls advance(), which gives this
-/// window; and so on, window by window: so one window of a slot is in memory at a time.
+/// The operator. `Table` has the aggregates of each pane and key. It is asked by want() for those that a batch needs,
+/// and by want_window() for those of a window that has ended. The engine reads them, and calls advance(), which gives
+/// this window; and so on, window by window: so one window of a slot is in memory at a time.
 template <typename Aggregate, typename In, typename Key, typename Options, typename Table, typename Next>
 class table_windows : public window_operator<In, Key, aggregate_result<Aggregate, In>, Options, Next> {
     using base = window_operator<In, Key, aggregate_result<Aggregate, In>, Options, Next>;
