@@ -7,7 +7,7 @@ if(NOT COFLUX_WITH_INSPECTOR STREQUAL "OFF")
     set(missing "there is no cpp-httplib 0.11 or later (Debian: libcpp-httplib-dev, pkg-config)")
     if(PkgConfig_FOUND)
         # A function of its header calls OpenSSL where it was built with that, and pkg-config names OpenSSL as private.
-        execute_process(COMMAND "${PKG_CONFIG_EXECUTABLE}" --cflags "${COFLUX_INSPECTOR_PACKAGE}" OUTPUT_VARIABLE flags ERROR_QUIET)
+        execute_process(COMMAND "${PKG_CONFIG_EXECUTABLE}" --cflags cpp-httplib OUTPUT_VARIABLE flags ERROR_QUIET)
         if(flags MATCHES "CPPHTTPLIB_OPENSSL_SUPPORT")
             list(APPEND COFLUX_INSPECTOR_PACKAGE libcrypto)
         endif()
