@@ -181,12 +181,15 @@ std::string wrong_in(const json& dump) {
             if (name_of(c) != e.name) continue;
             ++count;
             const json above = c.at("parent").is_null() ? json::object() : with_id(dump, c.at("parent"));
-            if (c.at("state") != e.state || name_of(above) != e.parent || c.at("moving").get<bool>()) return c.dump();
+            if (c.at("state").get<std::string>() != e.state || name_of(above) != e.parent || c.at("moving").get<bool>())
+                return c.dump();
         }
         if (count != e.count) return std::string(e.name) + " is there " + std::to_string(count) + " times";
         known += count;
     }
-    return known == dump.at("count") ? "" : std::to_string(dump.at("count").get<std::size_t>()) + " are there";
+    return known == dump.at("count").get<std::size_t>()
+               ? ""
+               : std::to_string(dump.at("count").get<std::size_t>()) + " are there";
 }
 void wait_until_right() {
     const auto until = std::chrono::steady_clock::now() + 30s;
@@ -212,7 +215,8 @@ void expect_all_once(std::pmr::memory_resource* of_root, std::pmr::memory_resour
     const json now = dump_now();
     EXPECT_EQ(wrong_in(now), "") << inspect::dump({.format = inspect::format::tree});
     for (const json& c : now.at("coroutines")) {
-        if (name_of(c) == "locks") EXPECT_EQ(name_of(with_id(now, c.value("holder", json()))), "root") << c;
+        if (name_of(c) != "locks") continue;
+        EXPECT_EQ(name_of(with_id(now, c.value("holder", json()))), "root") << c;
     }
     env.request_stop();
     r.join();
