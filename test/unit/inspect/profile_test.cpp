@@ -184,7 +184,7 @@ TEST(profile, samples_threads_that_begin_meanwhile) {
     detail::frame_names names;
     detail::stack_times into;
     samples.take_all(names, into);
-    // Of 100. The system looks at a thread's clock at its ticks: a thread that runs only between them is seen less.
+    // There are 100. The system looks at a thread's clock at its ticks: a thread that runs only between them is seen less.
     EXPECT_GE(samples_in(into.all(names), "recurses"), 10U);
     EXPECT_EQ(samples.left_out(), 0U);
 }
