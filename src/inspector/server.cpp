@@ -168,7 +168,7 @@ void answer_page(const httplib::Request&, httplib::Response& to) {
 void check_name(const serve_options& options) {
     if (options.socket.empty() && !is_loopback(options.address))
         throw std::invalid_argument("coflux: inspect::serve: \"" + options.address +
-                                    "\" is not of the loopback; whoever connects would see the whole program");
+                                    "\" is not of the loopback; any client would see the whole program");
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ struct trace_context {
     std::uint8_t flags = 0;                   ///< sampled, random_id
     std::string state;                        ///< the header `tracestate` as it came; may be empty
 
-    static constexpr std::uint8_t sampled = 1;    ///< whoever called may record this trace
+    static constexpr std::uint8_t sampled = 1;    ///< the caller may record this trace
     static constexpr std::uint8_t random_id = 2;  ///< the last seven bytes of `trace_id` are random
 
     /// A new trace.

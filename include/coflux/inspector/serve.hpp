@@ -47,12 +47,12 @@ private:
 /// | `/dump.json` | dump() as JSON, 1 MiB of it; with `?limit=BYTES` |
 ///
 /// Only GET and HEAD are answered, and only requests to the loopback's own names, so that no page of another site reads
-/// them. Whoever may connect sees all: the names of coroutines, files and addresses. A local socket may be opened by
-/// its owner alone.
+/// them. A client sees all: the names of coroutines, files and addresses. A local socket may be opened by its owner
+/// alone.
 ///
 /// Errors: std::invalid_argument for an address that is not of the loopback, std::system_error if it cannot be bound.
 /// Threads: one accepts, and two answer; workers take no part in it, so that it also answers where all are stuck.
-/// Costs: nothing while nobody asks.
+/// Costs: nothing while no client asks.
 /// Lifetime: the destructor ends connections, and waits for the answer that is being made. It must not outlive main().
 [[nodiscard]] inline server serve(const serve_options& options = {}) {
     return server(options);

@@ -5,7 +5,7 @@
 
 namespace coflux::detail::os {
 
-/// Fills memory of at most 256 bytes with numbers that nobody can foretell, and that differ in a child of fork(). 0, or
+/// Fills memory of at most 256 bytes with numbers that cannot be foretold, and that differ in a child of fork(). 0, or
 /// the negative error number.
 int fill_random(void* into, std::size_t bytes) noexcept;
 

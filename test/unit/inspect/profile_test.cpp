@@ -136,7 +136,8 @@ TEST(profile, shows_each_coroutine_s_share_of_the_time_on_the_processor) {
     const profile_result r = p.stop();
     const std::uint64_t of_long = samples_in(r.processor, "computes_for_long");
     const std::uint64_t of_short = samples_in(r.processor, "computes_for_short");
-    // 60 and 20, if the system's ticks were right on time; fewer where other threads have the processor at many of them.
+    // 60 and 20, if the system's ticks were right on time; fewer where other threads have the processor at many of
+    // them.
     EXPECT_GE(of_long + of_short, 20U);
     EXPECT_LE(of_long + of_short, 82U);
     EXPECT_GT(of_long, of_short);
@@ -184,7 +185,8 @@ TEST(profile, samples_threads_that_begin_meanwhile) {
     detail::frame_names names;
     detail::stack_times into;
     samples.take_all(names, into);
-    // There are 100. The system looks at a thread's clock at its ticks: a thread that runs only between them is seen less.
+    // There are 100. The system looks at a thread's clock at its ticks: a thread that runs only between them is seen
+    // less.
     EXPECT_GE(samples_in(into.all(names), "recurses"), 10U);
     EXPECT_EQ(samples.left_out(), 0U);
 }

@@ -219,7 +219,7 @@ TEST(inspector, names_an_address_that_it_cannot_have) {
             FAIL() << wide;
         } catch (const std::invalid_argument& e) {
             EXPECT_EQ(e.what(), "coflux: inspect::serve: \"" + std::string(wide) +
-                                    "\" is not of the loopback; whoever connects would see the whole program");
+                                    "\" is not of the loopback; any client would see the whole program");
         }
     }
     const auto first = serve();
